@@ -124,7 +124,7 @@ def test_every_other_head_has_its_numbers_too(page: Page, path: Path, run: headl
     choose(page, "Head", "3")
     found = weights(run, 0, 3)
     assert numbers(page, matrix, found.shape) == [[written(value) for value in row] for row in found.tolist()]
-    choose(page, "What each cell shows", "scores")
+    choose(page, "Numbers in the cells", "scores")
     scores = run.attention("cross", 0, 3, measure="scores").to_numpy().astype(float)
     assert numbers(page, matrix, scores.shape) == [
         [f"{x:.4f}".replace("-", "−") for x in row] for row in scores
@@ -155,7 +155,7 @@ def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
 def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> None:
     matrix = opened(page, rounded)
     absent = page.locator(".hl-head").get_by_text("Not in this file. Choose it in Headlight")
-    choose(page, "What each cell shows", "scores")
+    choose(page, "Numbers in the cells", "scores")
     expect(matrix).to_be_visible()
     expect(absent).to_have_count(0)
     expect(page.get_by_text("These are weights: the numbers of the other heads are not")).to_be_visible()
@@ -166,7 +166,7 @@ def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> 
         page.get_by_text("This head’s scores, vectors, what W_O makes of v: not in this file.")
     ).to_be_visible()
     expect(page.locator(".hl-cell:visible")).not_to_contain_text("…")
-    choose(page, "What each cell shows", "weights")
+    choose(page, "Numbers in the cells", "weights")
     expect(matrix).to_be_visible()
     expect(page.locator(".notes")).to_contain_text("All other weights are rounded to 4 decimals")
 
@@ -213,7 +213,7 @@ def test_the_keyboard_reaches_everything(page: Page, path: Path) -> None:
     for _ in range(TAB_STOPS):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(NAME_OF_FOCUSED))
-    assert {"Cross-attention", "Map", "Layer", "Head", "What each cell shows"} <= set(reached)
+    assert {"Cross-attention", "Map", "Layer", "Head", "Numbers in the cells"} <= set(reached)
     for stage in ("Cross-attention of every layer and head", "Cross-attention, layer 2, head 1"):
         assert any(name.startswith(stage) for name in reached), stage
 

@@ -8,10 +8,10 @@ import {
   paintMaps,
   palette,
   pool,
-  scaleFor,
   TOP,
   valueAt,
 } from "../../viz/components/attention/grid/pixels.js";
+import { rangeFor } from "../../viz/components/attention/range.js";
 import { pixel, ramp } from "../../viz/components/shared/color.js";
 
 /** @typedef {{order?: number[] | null, width?: number, tallest?: number}} Options */
@@ -152,8 +152,8 @@ test("levels go from a map's smallest value to its largest", () => {
 });
 
 test("weights are coloured from 0, scores to both sides of it", () => {
-  assert.deepEqual(scaleFor("weights", 0.25, 0.75), [0, 0.75]);
-  assert.deepEqual(scaleFor("scores", -3, 2), [-3, 3]);
+  assert.deepEqual(rangeFor("moved", 0.25, 0.75), [0, 0.75]);
+  assert.deepEqual(rangeFor("scores", -3, 2), [-3, 3]);
 });
 
 test("a map's palette is its part of the scale", () => {

@@ -5,7 +5,7 @@ import { MatrixCells } from "../../viz/components/attention/matrix/cells.js";
 import { CELL, MatrixLayout } from "../../viz/components/attention/matrix/layout.js";
 import { matrixNumbers } from "../../viz/components/attention/matrix/numbers.js";
 import { areOne, sumsOf } from "../../viz/components/attention/matrix/sums.js";
-import { csvOf, float32Text, neutral } from "../../viz/components/attention/table/csv.js";
+import { csvOf, neutral } from "../../viz/components/attention/table/csv.js";
 import { pixel } from "../../viz/components/shared/color.js";
 
 const names = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => `n${i}`);
@@ -213,16 +213,6 @@ test("a table has the numbers to four decimals, and of closed cells the reason",
       ["1.0000", "2.0000", "3.0000"],
     ],
   );
-});
-
-test("a float32 is copied with the fewest digits that give it back", () => {
-  for (const text of ["0.1", "0.33333334", "1", "-12.25", "1e-7", "16777216", "0"]) {
-    assert.equal(float32Text(Math.fround(Number(text))), String(Number(text)));
-  }
-  for (const value of Float32Array.of(Math.PI, 1 / 3, 1e-42, 3.4e38, 0.123456789)) {
-    assert.equal(Math.fround(Number(float32Text(value))), value);
-  }
-  assert.deepEqual([-Infinity, Infinity, NaN].map(float32Text), ["-inf", "inf", "nan"]);
 });
 
 test("no spreadsheet takes a token for a formula, and none breaks a row", () => {

@@ -12,9 +12,9 @@ import {
   weightedSum,
   wordWeight,
 } from "../../viz/components/attention/cell/arithmetic.js";
-import { float32List, float32Text } from "../../viz/components/attention/cell/float32.js";
 import { distance } from "../../viz/components/attention/cell/score.js";
 import { Sources } from "../../viz/components/attention/cell/sources.js";
+import { float32List, float32Text } from "../../viz/components/shared/float32.js";
 
 /** The numbers whose bits are these. @param {number[]} bits */
 const ofBits = (bits) => new Float32Array(Uint32Array.from(bits).buffer);
@@ -38,8 +38,7 @@ test("the text of a float32 has no digit that tells nothing", () => {
   assert.equal(float32Text(16777216), "16777216");
   assert.equal(float32Text(1.5e-39), "1.5e-39");
   assert.equal(float32Text(-0), "0");
-  assert.equal(float32Text(-Infinity), "-Infinity");
-  assert.equal(float32Text(NaN), "NaN");
+  assert.deepEqual([-Infinity, Infinity, NaN].map(float32Text), ["-inf", "inf", "nan"]);
 });
 
 test("a vector is copied as a list that JSON reads", () => {

@@ -1,5 +1,5 @@
 // @ts-check
-// How a page gets a view: through `mount` on any host, and as a component of Streamlit.
+// Puts views on a page: through `mount` on any host, and as Streamlit components.
 
 import { teller } from "./shared/busy.js";
 import { div, h } from "./shared/dom.js";
@@ -10,8 +10,8 @@ import shared from "./shared/style.css";
 /** @typedef {(element: HTMLElement | ShadowRoot, host: Host) => () => void} Mount */
 
 /**
- * Make a view's `mount`: it draws the view into an element, and again whenever the host has other data, and returns
- * what ends that. The element is in a shadow root of its own, which keeps the style inside.
+ * Make a view's `mount`: it draws the view into an element, again whenever the host's data changes, and returns the
+ * clean-up. The element is in a shadow root of its own, which keeps the style inside.
  * @template Data
  * @param {new (root: HTMLElement, host: Host) => import("./shared/shell.js").View<Data>} Kind
  * @param {string} name
@@ -45,7 +45,7 @@ export const mounting = (Kind, name, style) => (element, host) => {
 };
 
 /**
- * What Streamlit calls a component's script with, at every update.
+ * The argument with which Streamlit calls a component's script at every update.
  * @template [Data=any]
  * @typedef {object} Component
  * @property {HTMLElement | ShadowRoot} parentElement
@@ -54,8 +54,8 @@ export const mounting = (Kind, name, style) => (element, host) => {
  */
 
 /**
- * Make a component's script of `mount`. Streamlit runs it again at every update, in the same element and without
- * ending the last run: the view is made once and then told of other data.
+ * Turn `mount` into a component's script. Streamlit calls it again at every update, in the same element and without a
+ * clean-up in between: the view is made once and then updated.
  * @param {Mount} mount
  * @returns {(component: Component) => () => void}
  */

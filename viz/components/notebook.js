@@ -1,12 +1,12 @@
 // @ts-check
-// A view as a widget of a notebook (Jupyter, VS Code, Colab, marimo): what anywidget calls, made of `mount`.
+// A view as a notebook widget (Jupyter, VS Code, Colab, marimo): adapts `mount` to anywidget.
 
 import { close, publish } from "./shared/channel.js";
 import { div } from "./shared/dom.js";
 import { packFrame } from "./shared/frame.js";
 
 /**
- * What anywidget hands to a widget's script: the state that it shares with Python, and messages between the two.
+ * What anywidget passes to a widget's script: state shared with Python, and messages.
  * @typedef {object} Model
  * @property {(name: string) => any} get
  * @property {(name: string, value: unknown) => void} set
@@ -17,8 +17,8 @@ import { packFrame } from "./shared/frame.js";
  */
 
 /**
- * Make what anywidget calls once for each place where a notebook shows the widget of headlight/widget.py. Such places
- * share the widget's choice, and each has a channel of its own, on which choices and pieces come.
+ * Make the function that anywidget calls for each place where a notebook shows the widget of headlight/widget.py.
+ * These places share the widget's choice; each has its own channel for choices and pieces.
  * @param {import("./mount.js").Mount} mount
  * @returns {(shown: {model: Model, el: HTMLElement}) => () => void}
  */
@@ -26,7 +26,7 @@ export const forAnywidget =
   (mount) =>
   ({ model, el }) => {
     const channel = `notebook ${Math.random()}`;
-    /** A comm loses nothing: what was asked for once will come. @type {Set<string>} */
+    /** A comm loses nothing: each piece is requested once. @type {Set<string>} */
     const asked = new Set();
     let run = "";
     let theme = themeOfPage();
@@ -43,7 +43,7 @@ export const forAnywidget =
     };
 
     const box = div("");
-    // Jupyter's own keys are not for who is in here: an arrow would go on to the next cell of the notebook.
+    // Keep Jupyter's shortcuts out: an arrow key would move to the notebook's next cell.
     box.dataset.lmSuppressShortcuts = "true";
     Object.assign(box.style, { padding: "12px", borderRadius: "8px" });
     el.append(box);
@@ -82,7 +82,7 @@ export const forAnywidget =
 
 /** @typedef {ArrayBuffer | ArrayBufferView<ArrayBuffer>} Binary */
 
-/** What came in binary form, which need not begin where its buffer does. @param {Binary} binary */
+/** The bytes of a binary message, which may begin anywhere in its buffer. @param {Binary} binary */
 const bytesOf = (binary) =>
   ArrayBuffer.isView(binary)
     ? new Uint8Array(binary.buffer, binary.byteOffset, binary.byteLength)
@@ -96,16 +96,16 @@ function listenTo(model, listeners) {
   };
 }
 
-/** Bright text is on a dark page, whichever notebook it is. */
+/** The page is dark if its text is bright, in any notebook. */
 function themeOfPage() {
   const color = getComputedStyle(document.body).color;
   const [red, green, blue] = (color.match(/[\d.]+/g) ?? []).map(Number);
   return 0.299 * red + 0.587 * green + 0.114 * blue > 128 ? "dark" : "light";
 }
 
-/** Look again when the page or the system has changed its looks. @param {() => void} onChange */
+/** Call `onChange` whenever the page's or the system's theme may have changed. @param {() => void} onChange */
 function watchTheme(onChange) {
-  // In the middle of a change Jupyter has no width.
+  // During a change Jupyter has no width: wait for the next frame.
   const look = () => requestAnimationFrame(onChange);
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", look);

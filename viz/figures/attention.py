@@ -51,7 +51,9 @@ WEIGHTS = Quantity(
 )
 
 
-MOVED = Quantity("length of what is moved (no unit)", "= weight × length of the key's value after W_O", False)
+MOVED = Quantity(
+    "length of the moved vector (no unit)", "= weight × length of the key's value after W_O", False
+)
 
 
 def quantity_of(measure: Literal["weights", "scores", "masked"], formula: str = "") -> Quantity:

@@ -1,6 +1,6 @@
 // @ts-check
-// A model as in the paper's figure 1. Blocks are buttons that lay themselves out; the lines between them are
-// drawn over them, from where they came to be.
+// A model as in the paper's figure 1. Blocks are buttons in ordinary layout; the lines between them are drawn
+// afterwards, from the blocks' positions.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { div, h, span, svg, zoomOf } from "../shared/dom.js";
@@ -18,7 +18,7 @@ import style from "./style.css";
  * @property {string} path
  * @property {number} parameters
  * @property {[name: string, shape: string][]} weights
- * @property {boolean} reads whether the encoder's output comes in here
+ * @property {boolean} reads whether it reads the encoder's output
  */
 /**
  * @typedef {object} Stack
@@ -34,13 +34,14 @@ import style from "./style.css";
  * @typedef {object} ArchitectureData
  * @property {string} title
  * @property {Stack[]} stacks
- * @property {string} here the path of the block where we are; "" for none
- * @property {boolean} jumps whether a click leads to a block, instead of listing its weights
+ * @property {string} here the path of the current block, or ""
+ * @property {boolean} jumps whether a click goes to a block instead of listing its weights
  */
 /** @typedef {{block: Block, stack: Stack, times: number, node: HTMLElement}} Entry */
 
 /**
- * A stack as it is drawn: what its vectors run through, what they go around, and what reads the encoder's output.
+ * A drawn stack: the blocks its vectors pass through, the blocks they bypass, and the block that reads the encoder's
+ * output.
  * @typedef {object} Column
  * @property {HTMLElement} box
  * @property {HTMLElement} layers
@@ -51,7 +52,7 @@ import style from "./style.css";
  */
 /** @typedef {(node: HTMLElement) => DOMRect} RectOf */
 
-/** The colour of each kind among the categorical ones. */
+/** The index of each kind's categorical colour. */
 const KINDS = { embedding: 0, attention: 1, "feed-forward": 2, norm: 3, generator: 6 };
 
 /** @extends {View<ArchitectureData>} */
@@ -81,7 +82,7 @@ class Architecture extends View {
     this.root.classList.toggle("jumps", jumps);
     const look = JSON.stringify([stacks, this.data.colors]);
     if (jumps && look === this.look) {
-      // The blocks stay, and with them the focus.
+      // Keep the blocks, and with them the focus.
       this.markHere(here);
       return;
     }
@@ -97,7 +98,7 @@ class Architecture extends View {
     this.layout();
   }
 
-  /** @param {string} here the path of a block */
+  /** @param {string} here a block's path */
   markHere(here) {
     for (const { block, node } of this.blocks) {
       if (here && block.path === here) node.setAttribute("aria-current", "step");
@@ -106,7 +107,7 @@ class Architecture extends View {
   }
 
   /**
-   * All of a stack from the bottom up.
+   * Build a stack from the bottom up.
    * @param {Stack} stack
    * @returns {Column}
    */
@@ -201,7 +202,7 @@ class Architecture extends View {
   }
 
   /**
-   * The lines of a stack; those around its sublayers stand on its outer side.
+   * Draw the lines of a stack; those around its sublayers run on its outer side.
    * @param {Column} column
    * @param {RectOf} rectOf
    * @param {boolean} isLeft
@@ -222,7 +223,7 @@ class Architecture extends View {
   }
 
   /**
-   * The encoder's output, from its top into the decoder's cross-attention.
+   * Draw the encoder's output, from its top into the decoder's cross-attention.
    * @param {Column} encoder
    * @param {Column} decoder
    * @param {HTMLElement} reader
@@ -238,8 +239,8 @@ class Architecture extends View {
   }
 
   /**
-   * A line with an arrow head at its end.
-   * @param {string} way as the path of an SVG
+   * Draw a line that ends in an arrow head.
+   * @param {string} way an SVG path
    * @param {string} color
    */
   line(way, color, width = 1.6) {
@@ -255,7 +256,7 @@ class Architecture extends View {
   }
 }
 
-/** The middle of a box, from the left. @param {DOMRect} box */
+/** The horizontal middle of a box. @param {DOMRect} box */
 const middleOf = ({ left, width }) => left + width / 2;
 
 /** @param {Block} block @param {number} times */

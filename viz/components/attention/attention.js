@@ -1,6 +1,6 @@
 // @ts-check
-// The viewer of a run: all its attention, painted from what the browser holds. Choosing is local; whoever mounted the
-// viewer is told afterwards, and asked for what is not here.
+// The viewer of a run's attention, painted from what the browser holds. Choosing is local; the host is told
+// afterwards, and asked for missing pieces.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { forAnywidget } from "../notebook.js";
@@ -24,18 +24,18 @@ import table from "./table/style.css";
 
 /** @typedef {import("./choice.js").Choice} Choice */
 
-/** A choice is told when nothing else has been chosen for so many milliseconds. */
+/** A choice is reported when nothing else has been chosen for so many milliseconds. */
 const SETTLED = 200;
-/** What was told and has not come back after so many milliseconds was not taken. */
+/** A reported choice that has not come back after so many milliseconds was not accepted. */
 const PATIENCE = 8000;
 
 /** @extends {View<import("./run.js").RunFrame>} */
 class AttentionViewer extends View {
   /** @type {HeldRun} */
   run;
-  /** None until it has been told. @type {Choice | null} */
+  /** Null until the first update. @type {Choice | null} */
   choice = null;
-  /** Choices that were told and have not come back, and when. @type {{text: string, at: number}[]} */
+  /** Reported choices that have not come back, and when they were reported. @type {{text: string, at: number}[]} */
   told = [];
   leave = () => {};
   channel = "";
@@ -60,7 +60,7 @@ class AttentionViewer extends View {
     this.root.append(this.bars.box, this.panels.box, div("hl-note"));
   }
 
-  /** There is another run, or other colours. */
+  /** Take in another run, or other colours. */
   update() {
     const { data } = this;
     const isOther = data.run !== this.run?.id;
@@ -77,7 +77,7 @@ class AttentionViewer extends View {
     this.layout();
   }
 
-  /** Take in what is chosen elsewhere, and pieces that were asked for. @param {Uint8Array} bytes */
+  /** Take in an update: a choice made elsewhere, and requested pieces. @param {Uint8Array} bytes */
   receive(bytes) {
     const update = readFrame(bytes);
     if (update.run !== this.run?.id) return;
@@ -88,10 +88,10 @@ class AttentionViewer extends View {
   }
 
   /**
-   * Take a choice that was made elsewhere. One that was told and comes back is none; and while that has not come, an
-   * answer to something older has a choice that the user has left.
+   * Take a choice from an update. A reported choice that comes back is not a new one; and while one is pending, the
+   * update may hold an older choice that the user has left.
    * @param {Choice} choice
-   * @returns {boolean} whether something else is chosen now
+   * @returns {boolean} whether the choice has changed
    */
   hear(choice) {
     const heard = possible({ ...this.choice, ...choice }, this.run);
@@ -104,7 +104,7 @@ class AttentionViewer extends View {
     return true;
   }
 
-  /** Choose something else. @param {Partial<Choice>} changed */
+  /** Change the choice. @param {Partial<Choice>} changed */
   change(changed) {
     if (!this.choice) return;
     this.choice = possible({ ...this.choice, ...changed }, this.run);
@@ -126,14 +126,14 @@ class AttentionViewer extends View {
     if (!run.absent) this.fetching.want(run.missing, this.panels.ahead(run, choice));
   }
 
-  /** Else it would ask for ever for what nobody brings any more, and each time have the page run. */
+  /** Stop asking: otherwise requests that nobody answers would rerun the page forever. */
   end() {
     super.end();
     this.fetching.forget();
     this.leave();
   }
 
-  /** What is chosen comes by itself, and may come late. */
+  /** The choice arrives in a message of its own, perhaps late. */
   get isTelling() {
     return !this.choice || super.isTelling || this.fetching.isWaiting;
   }
@@ -153,7 +153,7 @@ const draw = forStreamlit(mount);
 const render = forAnywidget(mount);
 
 /**
- * Streamlit calls this with a component, to draw it; anywidget with nothing, for what draws a widget.
+ * Streamlit calls this with a component to draw; anywidget calls it without arguments to get `render`.
  * @param {import("../mount.js").Component} [component]
  */
 export default (component) => (component ? draw(component) : { render });

@@ -1,5 +1,5 @@
 // @ts-check
-// What can be chosen of a run beside its cells: which attention and head, how it is looked at, and which numbers.
+// The pickers above the pictures: which attention and head, which view, and which numbers.
 
 import { div, h } from "../shared/dom.js";
 import { againstOf, hasWords, MEASURES, measuresOf, VIEWS } from "./choice.js";
@@ -10,7 +10,7 @@ import { Buttons, List } from "./pickers.js";
 /** @typedef {import("./run.js").HeldRun} HeldRun */
 /** @typedef {import("./pickers.js").Options} Options */
 
-/** What is chosen less often, and what it is where nobody has. @type {Partial<Choice>} */
+/** Options in the fold, with their defaults. @type {Partial<Choice>} */
 const SELDOM = { by: "token", rows: "read", special: "keep", against: "" };
 
 export class Bars {
@@ -35,11 +35,11 @@ export class Bars {
     this.#pick(List, this.often, "layer", "Layer", numbered("layer", family.layers), choice);
     this.#pick(List, this.often, "head", "Head", numbered("head", family.heads), choice);
     const measures = measuresOf(family).map((name) => pair(name, MEASURES[name]));
-    this.#pick(List, this.often, "measure", "What each cell shows", measures, choice);
+    this.#pick(List, this.often, "measure", "Numbers in the cells", measures, choice);
     const views = run.views.map((view) => pair(view, VIEWS[view]));
     this.#pick(Buttons, this.often, "view", "View", views, choice);
     const orders = run.hasGrid ? ordersOf(run, family) : [];
-    const named = orders.map((name) => pair(name, SCORES[name]?.name ?? "in the order of layers"));
+    const named = orders.map((name) => pair(name, SCORES[name]?.name ?? "by layer"));
     this.#pick(List, this.often, "sort", "Order of the small maps", named, choice);
     this.pickers.sort.box.title = SCORES[choice.sort]?.explanation ?? "";
     this.#showMore(run, family, choice);
@@ -51,10 +51,10 @@ export class Bars {
     const named = against.map((name) => pair(name, name ? `compared with ${name}` : "compared with nothing"));
     const by = hasWords(run, family) ? BY : [];
     const rows = run.sides[family.queries].written.length ? ROWS : [];
-    this.#pick(List, this.seldom, "by", "What a row and a column is", by, choice);
-    this.#pick(List, this.seldom, "rows", "Which token a row is called by", rows, choice);
+    this.#pick(List, this.seldom, "by", "Rows and columns", by, choice);
+    this.#pick(List, this.seldom, "rows", "Row labels", rows, choice);
     this.#pick(List, this.seldom, "special", "Special tokens and punctuation", SPECIAL, choice);
-    this.#pick(List, this.seldom, "against", "What the head is compared with", named, choice);
+    this.#pick(List, this.seldom, "against", "Comparison", named, choice);
     const told = Object.entries(SELDOM).flatMap(([name, usual]) => {
       const { [name]: picker } = this.pickers;
       const isUsual = choice[/** @type {"by"} */ (name)] === usual;
@@ -87,8 +87,8 @@ const BY = [
 ];
 /** @type {Options} */
 const ROWS = [
-  ["read", "rows by the token read"],
-  ["written", "rows by the token written"],
+  ["read", "rows named by the token read"],
+  ["written", "rows named by the token written"],
 ];
 /** @type {Options} */
 const SPECIAL = [

@@ -1,5 +1,5 @@
 // @ts-check
-// What is chosen of a run, and what becomes of it in another run.
+// The user's choice in the viewer, and the nearest choice that another run allows.
 
 import { clamp } from "../shared/numbers.js";
 import { ordersOf } from "./grid/order.js";
@@ -17,15 +17,15 @@ import { ordersOf } from "./grid/order.js";
  * @property {number} head
  * @property {Cell | null} cell
  * @property {Measure} measure
- * @property {"token" | "word"} by what a row and a column is
- * @property {"read" | "written"} rows which token a decoder's row is called by
- * @property {"keep" | "hide" | "spread"} special what becomes of special tokens and punctuation
- * @property {string} against what is taken off: "", the name of another run, or "head 3"
+ * @property {"token" | "word"} by what each row and column stands for
+ * @property {"read" | "written"} rows which token names a decoder's row
+ * @property {"keep" | "hide" | "spread"} special how to treat special tokens and punctuation
+ * @property {string} against what the head is compared with: "", another run's name, or "head 3"
  * @property {number} mass percent of each row's attention that lines show
- * @property {number[] | null} heads those that lines are drawn of; null for all
- * @property {"one" | "all"} families whether the map has the chosen attention only, or all of the run
- * @property {import("./map/links.js").Token | null} locked the token that is held in the map
- * @property {string} sort what the grid is ordered by: "layer" or a score
+ * @property {number[] | null} heads the heads whose lines are drawn; null for all
+ * @property {"one" | "all"} families whether the map shows the chosen attention or all of the run
+ * @property {import("./map/links.js").Token | null} locked the token locked in the map
+ * @property {string} sort the grid's order: "layer" or a score
  */
 
 /** @type {Record<string, string>} */
@@ -39,7 +39,7 @@ export const MEASURES = {
 };
 
 /**
- * The measures that a family has.
+ * The measures that an attention has.
  * @param {Family} family
  * @returns {Measure[]}
  */
@@ -78,15 +78,15 @@ export function possible(choice, run) {
   };
 }
 
-/** Whether numbers of parts add up, so that words can stand for their sub-words. @param {Measure} measure */
+/** Whether the numbers of sub-words add up to those of words. @param {Measure} measure */
 export const adds = (measure) => measure === "weights" || measure === "moved";
 
-/** Whether a family's words are known, and are not its tokens. @param {HeldRun} run @param {Family} family */
+/** Whether the words are known and differ from the tokens. @param {HeldRun} run @param {Family} family */
 export const hasWords = (run, { queries, keys }) =>
   [queries, keys].every((stack) => run.sides[stack].words) &&
   [queries, keys].some((stack) => run.sides[stack].words?.length !== run.sides[stack].tokens.length);
 
-/** What a head can be compared with. @param {HeldRun} run @param {Family} family */
+/** What a head can be compared with; "" is nothing. @param {HeldRun} run @param {Family} family */
 export const againstOf = (run, family) => [
   "",
   ...run.others,

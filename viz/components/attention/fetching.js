@@ -1,16 +1,16 @@
 // @ts-check
-// Pieces of the run that are asked for: one request at a time, nothing twice. What a picture waits for is asked for
-// alone: an answer comes as a whole, and of a long run each piece of it takes its time.
+// Requests missing pieces of the run: one request at a time, nothing twice. Pieces that a picture waits for are
+// requested alone: an answer arrives as a whole, and each piece of a long run takes time.
 
-/** Nothing came for so many milliseconds: ask again, as an answer may have been overtaken by a newer page. */
+/** Ask again after so many milliseconds: a newer run of the page may have overtaken the answer. */
 const PATIENCE = 1500;
-/** The most pieces of a request. */
+/** The most pieces per request. */
 const MOST = 8;
 
 export class Fetching {
-  /** What a picture waits for. @type {Set<string>} */
+  /** Pieces that a picture waits for. @type {Set<string>} */
   #needed = new Set();
-  /** What is likely to be chosen next. @type {Set<string>} */
+  /** Pieces that are likely to be needed next. @type {Set<string>} */
   #likely = new Set();
   /** @type {Set<string>} */
   #asked = new Set();
@@ -21,12 +21,12 @@ export class Fetching {
     this.ask = ask;
   }
 
-  /** Whether something was asked for and has not come. */
+  /** Whether a request is unanswered. */
   get isWaiting() {
     return this.#timer > 0;
   }
 
-  /** Another run, or none: what was wanted of the last one does not count. */
+  /** Drop all requests, when the run changes or the viewer goes. */
   forget() {
     this.#needed.clear();
     this.#likely.clear();
@@ -35,14 +35,14 @@ export class Fetching {
     this.#timer = 0;
   }
 
-  /** Say what is not here, the most needed first. @param {Iterable<string>} needed @param {Iterable<string>} likely */
+  /** Say what is missing, the most needed first. @param {Iterable<string>} needed @param {Iterable<string>} likely */
   want(needed, likely) {
     this.#needed = new Set(needed);
     this.#likely = new Set(likely);
     if (!this.#timer) this.#request();
   }
 
-  /** Pieces have come. @param {string[]} names */
+  /** Take note of pieces that have arrived. @param {string[]} names */
   came(names) {
     for (const name of names) {
       this.#needed.delete(name);

@@ -1,5 +1,5 @@
 // @ts-check
-// The pictures of the viewer: all heads at a glance, the chosen one in the chosen view, and the arithmetic of a cell.
+// The viewer's pictures: all heads at a glance, the chosen view, and the arithmetic of a cell.
 
 import { div } from "../shared/dom.js";
 import { CellPanel } from "./cell/panel.js";
@@ -15,31 +15,32 @@ import { Sheet } from "./sheet.js";
 /** @typedef {import("./choice.js").Choice} Choice */
 /** @typedef {import("./run.js").HeldRun} HeldRun */
 
-/** Below so many pixels the grid stands above the rest. */
+/** In fewer pixels than this the grid goes above the other pictures. */
 const BESIDE = 760;
-/** The views beside which all heads are seen at a glance; the others show many heads themselves. */
+/** Views with the grid of all heads next to them; the others show many heads themselves. */
 const WITH_GRID = ["head", "map"];
 /** More heads than this need more of the width. */
 const FEW = 5;
 
 /**
- * What a part draws from.
+ * What the parts draw from.
  * @typedef {object} Scene
  * @property {HeldRun} run
  * @property {Choice} choice
  * @property {import("./run.js").Family} family
  * @property {Sheet} sheet
- * @property {import("./choice.js").Cell} cell the tokens of the chosen cell, else of the head's strongest one
+ * @property {import("./choice.js").Cell} cell the tokens of the chosen cell, or else of the head's strongest
  * @property {[number, number]} range the ends of the colour scale of weights and scores
  * @property {import("../shared/color.js").Colors} colors
- * @property {string} label what the numbers are
- * @property {"weights" | "scores"} kind "scores" go to both sides of 0
+ * @property {string} label the name of the numbers
+ * @property {"weights" | "scores"} kind "scores" may be negative
  */
 
 export class Panels {
   width = 0;
   /**
-   * What was worked out for the grid, and of what; whether it is of weights, as the numbers asked for never come.
+   * The grid's maps and what they depend on; `instead` if they show weights because the chosen numbers are never
+   * available.
    * @type {{look: string, maps: import("./grid/maps.js").Maps | null, instead: boolean}}
    */
   known = { look: "", maps: null, instead: false };
@@ -102,7 +103,7 @@ export class Panels {
       weights: "attention weight",
       scores: `score ${family.formula}`,
       masked: `score ${family.formula}`,
-      moved: "length of what is moved",
+      moved: "length of the moved vector",
     };
     return {
       run,
@@ -118,7 +119,7 @@ export class Panels {
   }
 
   /**
-   * The lowest and highest number of a family, as far as it is here.
+   * The lowest and highest number of an attention, as far as the browser has them.
    * @param {Sheet} sheet
    * @param {Choice} choice
    * @param {import("./grid/maps.js").Maps | null} maps
@@ -130,7 +131,7 @@ export class Panels {
     return [low, maps && measure === "weights" ? Math.max(high, extremes(maps.high)[1]) : high];
   }
 
-  /** Pieces that are likely to be asked for next. @param {HeldRun} run @param {Choice} choice */
+  /** Pieces that are likely to be needed next. @param {HeldRun} run @param {Choice} choice */
   ahead(run, choice) {
     const family = run.family(choice.attention);
     const { layer, head } = choice;
@@ -163,7 +164,7 @@ export class Panels {
 }
 
 /**
- * The tokens of the largest open number of the chosen head, in a row that has a choice if there is one.
+ * The tokens of the chosen head's largest open number, in a row with several open cells if there is one.
  * @param {Sheet} sheet
  * @param {Choice} choice
  * @returns {[number, number]}

@@ -1,12 +1,13 @@
 // @ts-check
-// Choices between a few named values: a row of buttons, or a list. What they are for is said by their values, by
-// their names for screen readers, and by their titles.
+// Pickers of one of a few named values: a row of buttons, or a list. Their purpose is in their values, their titles
+// and their names for screen readers.
 
+import { buttonRow } from "../shared/controls.js";
 import { div, h } from "../shared/dom.js";
 
 /** @typedef {[value: string, text: string][]} Options */
 
-/** A choice; it is not seen where there is nothing to choose. */
+/** A picker, hidden where there is nothing to choose. */
 class Picker {
   look = "";
   /** @type {Options} */
@@ -22,7 +23,7 @@ class Picker {
     parent.append(this.box);
   }
 
-  /** What a value is called. @param {string} value */
+  /** The text of a value. @param {string} value */
   textOf(value) {
     return this.options.find(([own]) => own === value)?.[1] ?? value;
   }
@@ -68,18 +69,17 @@ export class List extends Picker {
 }
 
 export class Buttons extends Picker {
+  press = (/** @type {string} */ _chosen) => {};
+
   /** @param {Options} options */
   make(options) {
-    const buttons = options.map(([value, text]) =>
-      h("button", { value, onclick: () => this.onChoose(value) }, text),
-    );
-    return h("div", { class: "hl-choice-row", role: "group", "aria-label": this.label }, ...buttons);
+    const { row, press } = buttonRow(this.label, options, this.onChoose);
+    this.press = press;
+    return row;
   }
 
   /** @param {string} chosen */
   mark(chosen) {
-    for (const button of this.field.querySelectorAll("button")) {
-      button.ariaPressed = String(button.value === chosen);
-    }
+    this.press(chosen);
   }
 }

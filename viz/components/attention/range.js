@@ -1,7 +1,7 @@
 // @ts-check
-// The ends of the colour scale, so that one number has one colour in every picture of a family.
+// The ends of the colour scale: one number has one colour in all pictures of an attention.
 
-/** Weights that all stay below it would be pale on a scale up to 1: theirs ends sooner. */
+/** If all weights are below this, the scale ends before 1: they would be pale otherwise. */
 const FAINT = 0.5;
 
 /**
@@ -18,7 +18,7 @@ export function rangeFor(measure, lowest, highest) {
 }
 
 /**
- * As far to both sides of 0.
+ * A scale that reaches equally far to both sides of 0.
  * @param {number} lowest
  * @param {number} highest
  * @returns {[number, number]}

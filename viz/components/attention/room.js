@@ -1,13 +1,13 @@
 // @ts-check
-// How tall a picture may be.
+// The heights of pictures.
 
-/** Of the window's height: the chosen picture and what is said about it are to be seen at once. */
+/** Share of the window's height: the chosen picture and its texts should fit in the window. */
 const SHARE = 0.5;
 const LEAST = 360;
-/** What an overview takes of that where it stands above the chosen picture. */
+/** Share of that for an overview above the chosen picture. */
 const ABOVE = 0.6;
 
-/** The most pixels that a picture takes before it is scrolled in a box of its own. */
+/** A taller picture scrolls in a box of this height, in pixels. */
 export const tallest = () => Math.max(LEAST, Math.round(SHARE * window.innerHeight));
 
 /** The same for an overview above the picture. */

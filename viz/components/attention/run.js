@@ -1,5 +1,5 @@
 // @ts-check
-// A run as the browser holds it, by the names of viz/viewer/frames.py. What is not here yet is asked for by name.
+// A run as far as the browser holds it, with the names of viz/viewer/frames.py. Missing pieces are requested by name.
 
 /** @typedef {"encoder" | "decoder" | "cross"} AttentionName */
 /** @typedef {"encoder" | "decoder"} Stack */
@@ -9,63 +9,64 @@
  * @typedef {object} Family
  * @property {AttentionName} name
  * @property {string} label
- * @property {Stack} queries whose tokens look
- * @property {Stack} keys whose tokens are looked at
+ * @property {Stack} queries the stack whose tokens look
+ * @property {Stack} keys the stack whose tokens are looked at
  * @property {number} layers
  * @property {number} heads
  * @property {number} kv_heads
- * @property {string} path of the module of a layer, whose number stands for `{layer}`
+ * @property {string} path a layer's module, with `{layer}` in place of its number
  * @property {string} formula of a score
  * @property {number} scale what q · k is divided by
  * @property {number} soft_cap c of c tanh(score / c); 0 for none
  * @property {string[]} reasons why cells are closed
- * @property {("scores" | "vectors" | "lengths")[]} has what is known beside the weights
+ * @property {("scores" | "vectors" | "lengths")[]} has what is known besides the weights
  */
 
 /**
- * What a stack reads.
+ * A stack's input.
  * @typedef {object} Side
  * @property {string[]} tokens
  * @property {number[]} special positions of special tokens
  * @property {number[]} punctuation positions of punctuation
  * @property {string[] | null} words
- * @property {number[] | null} word_of of which word each token is a part
- * @property {(string | null)[]} written what the model writes when it has read up to a token; empty where it writes nothing
+ * @property {number[] | null} word_of the word that each token is part of
+ * @property {(string | null)[]} written the token written after reading each token; empty for a stack that writes
+ *   nothing
  */
 
 /**
- * What the viewer begins with.
+ * The viewer's first message.
  * @typedef {object} RunFrame
- * @property {string} run tells one run from another
+ * @property {string} run identifies the run
  * @property {string} channel
  * @property {string} unit
- * @property {boolean} whole whether the pictures of all heads are made of all weights: of those that are here, or else
- *   of those that are asked for as soon as pooled maps are not enough
- * @property {number} pooled the most pixels a side of a map that Python has pooled
- * @property {string[]} rounded arrays of weights that come in steps: see viz/viewer/contents.py
- * @property {string} absent what is said in the place of a piece that never comes; "" where it is asked for
+ * @property {boolean} whole whether pictures of all heads use all weights, here or requested as soon as pooled maps
+ *   are not enough
+ * @property {number} pooled the most pixels per side of a map pooled by Python
+ * @property {string[]} rounded arrays of weights stored in steps: see viz/viewer/contents.py
+ * @property {string} absent the text in place of a piece that is never available; "" if pieces can be requested
  * @property {Record<Stack, Side>} sides
  * @property {Family[]} families
- * @property {string[]} others runs that it can be compared with
+ * @property {string[]} others runs to compare it with
  * @property {string[]} views that are offered; see choice.js
  * @property {boolean} grid whether all heads are shown at a glance
  * @property {boolean} detail whether the arithmetic of a cell is shown
  * @property {Record<string, import("./cell/step.js").Link>} [terms] those that are explained where they stand
  */
 
-/** Arrays of a head's vectors that have a row for each query; the others have one for each key. */
+/** Arrays of a head's vectors with one row per query; the others have one per key. */
 const OF_QUERIES = ["q", "q_unrotated", "q_unnormed", "z", "bias"];
-/** Steps of rounded weights from 0 to 1: two for each of their decimals. */
+/** Steps of rounded weights from 0 to 1: two per unit of the fourth decimal. */
 const STEPS = 20_000;
-/** What there is to say of a rounded weight. */
+/** The note on rounded weights. */
 export const ROUNDED = "rounded to 4 decimals";
 
 export class HeldRun {
-  /** Pieces that were looked for and are not here. @type {Set<string>} */
+  /** Pieces that were needed and are missing. @type {Set<string>} */
   missing = new Set();
   /** @type {Map<string, any>} */
   #arrays = new Map();
-  /** Pieces that were answered: they are here, or there is no such thing. @type {Set<string>} */
+  /** Pieces that were answered: they are here, or do not exist. @type {Set<string>} */
   #answered = new Set();
   /** Arrays that are not exact. @type {Set<string>} */
   #rounded = new Set();
@@ -87,7 +88,7 @@ export class HeldRun {
     this.add(frame);
   }
 
-  /** Take the arrays of a frame in: those that are named after a piece. @param {Record<string, any>} frame */
+  /** Take in a frame's arrays, which are named after their pieces. @param {Record<string, any>} frame */
   add(frame) {
     for (const name of frame.rounded ?? []) this.#rounded.add(name);
     for (const [name, value] of Object.entries(frame)) {
@@ -108,13 +109,13 @@ export class HeldRun {
     return [this.sides[family.queries].tokens.length, this.sides[family.keys].tokens.length];
   }
 
-  /** Why each cell is closed: 0 where it is open, else the number of the reason. @param {Family} family */
+  /** The number of the reason why each cell is closed; 0 for open cells. @param {Family} family */
   closed(family) {
     return /** @type {Uint8Array} */ (this.#arrays.get(`closed:${family.name}`));
   }
 
   /**
-   * An array of a piece; null where the piece is not here: it is then missed.
+   * An array of a piece; null if the piece is missing, which is noted.
    * @param {string} piece
    * @param {string} name
    * @returns {any}
@@ -125,7 +126,7 @@ export class HeldRun {
     return found ?? null;
   }
 
-  /** Whether there is no such array: it was asked for, and did not come. @param {string} piece @param {string} name */
+  /** Whether there is no such array: its piece was answered without it. @param {string} piece @param {string} name */
   lacks(piece, name) {
     return this.#answered.has(piece) && !this.has(piece, name);
   }
@@ -147,7 +148,7 @@ export class HeldRun {
   }
 
   /**
-   * The scores of a head before the mask; null too where they are not known at all.
+   * The scores of a head before the mask; null also if they are unknown.
    * @param {Family} family
    * @param {number} layer
    * @param {number} head
@@ -158,7 +159,7 @@ export class HeldRun {
   }
 
   /**
-   * What there is to say of the numbers of a head; "" where they are as they were computed.
+   * A note on the precision of a head's numbers; "" if they are exact.
    * @param {Family} family
    * @param {number} layer
    * @param {number} head
@@ -176,7 +177,7 @@ export class HeldRun {
   /** @param {Family} family @param {number} layer @param {number} head @param {string} name */
   #cells(family, layer, head, name) {
     const own = `head:${family.name}:${layer}:${head}`;
-    // A file may have a few heads as they were computed, beside all of them rounded.
+    // A file may hold a few heads exactly, in addition to all of them rounded.
     if (!this.hasAll(family) || this.has(own, name)) return this.array(own, name);
     const all = this.array(`${name}:${family.name}`, "values");
     const [queries, keys] = this.size(family);
@@ -185,7 +186,7 @@ export class HeldRun {
   }
 
   /**
-   * How long each key's value is after W_O, in a head.
+   * The length of each key's value vector after W_O, in a head.
    * @param {Family} family
    * @param {number} layer
    * @param {number} head
@@ -220,12 +221,12 @@ export class HeldRun {
 }
 
 /**
- * Weights in steps as numbers that are written as they are: the middle of each step.
+ * Weights from their steps: the middle of each step.
  * @param {Uint16Array} steps
  */
 function unrounded(steps) {
   return Float32Array.from(steps, (step) => (step ? Math.min(1, (step + 0.5) / STEPS) : 0));
 }
 
-/** The module of a layer, as it is called in the model. @param {Family} family @param {number} layer */
+/** The path of a layer's module in the model. @param {Family} family @param {number} layer */
 export const pathOf = (family, layer) => family.path.replace("{layer}", String(layer));

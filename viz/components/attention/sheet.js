@@ -1,5 +1,5 @@
 // @ts-check
-// The rows and columns that are shown of a family, each of one token or of several, and the numbers in them.
+// The rows and columns that are shown of an attention, each of one or several tokens, and their numbers.
 
 import { sum } from "../shared/numbers.js";
 import { quoted } from "../shared/tell.js";
@@ -10,13 +10,13 @@ import { extremes } from "./range.js";
 /** @typedef {import("./run.js").Family} Family */
 /** @typedef {import("./choice.js").Choice} Choice */
 
-/** What a row is called where the model writes nothing. */
+/** The label of a row where the model writes nothing. */
 const NOTHING = "–";
-/** So many numbers that were worked out are kept. */
+/** How many computed numbers to cache. */
 const KEPT = 8_000_000;
 
 export class Sheet {
-  /** Numbers as they are shown, of the heads that were asked for. @type {Map<string, Float32Array>} */
+  /** Numbers as shown, by measure, layer and head. @type {Map<string, Float32Array>} */
   #known = new Map();
   #count = 0;
   /** @type {WeakMap<Float32Array, [number, number]>} */
@@ -45,13 +45,13 @@ export class Sheet {
     const byWritten = isWriting && choice.rows === "written";
     this.queries = byWritten ? written : read;
     this.keys = labelsOf(run.sides[family.keys], columns, byWord, false);
-    /** The position of each row and column, hidden ones counted: of a token or of a word. */
+    /** The position of each row's and column's token or word, counting hidden ones. */
     this.numbers = /** @type {[number[], number[]]} */ (
       [family.queries, family.keys].map((stack, axis) =>
         numbersOf(run.sides[stack], this.groups[axis], byWord),
       )
     );
-    /** What each row reads and writes; null for tokens after which nothing is written. */
+    /** What each row reads and writes; null for a stack that writes nothing. */
     this.roles = isWriting ? read.map((token, row) => roles(token, written[row])) : null;
     /** What a row is. */
     this.axis = isWriting ? `query, by the token ${byWritten ? "written" : "read"}` : "looks from (query)";
@@ -67,7 +67,7 @@ export class Sheet {
     const closed = new Uint8Array(rows.length * columns.length);
     for (const [row, queries] of rows.entries()) {
       for (const [column, keys] of columns.entries()) {
-        // A cell between words is closed where all between their tokens are.
+        // A cell between words is closed if all cells between their tokens are.
         const own = queries.flatMap((query) => keys.map((key) => codes[query * this.size[1] + key]));
         closed[row * columns.length + column] = own.every(Boolean) ? own[0] : 0;
       }
@@ -76,7 +76,7 @@ export class Sheet {
   }
 
   /**
-   * The numbers of a head; null where they are still to come.
+   * The numbers of a head; null while they are missing.
    * @param {Choice["measure"]} measure
    * @param {number} layer
    * @param {number} head
@@ -125,7 +125,7 @@ export class Sheet {
   }
 
   /**
-   * Numbers between tokens, as they are shown: a column's tokens add up, a row's are averaged.
+   * Shows numbers between tokens: a column's tokens are added up, a row's are averaged.
    * @param {Float32Array} values
    * @param {Choice["measure"]} measure
    * @param {Float32Array} weights of the same head
@@ -146,7 +146,7 @@ export class Sheet {
   }
 
   /**
-   * The share of a row's weight that its columns hold; NaN where it has none.
+   * The share of a row's weight on shown columns; NaN if the row has no weight.
    * @param {Float32Array} weights
    * @param {number} row
    */
@@ -162,8 +162,8 @@ export class Sheet {
   }
 
   /**
-   * The share of the weight of a head's rows that goes to hidden columns, averaged over the rows that have any; 0
-   * where no column is hidden, or the weights are still to come.
+   * The share of a head's weight on hidden columns, averaged over rows with any weight; 0 if no column is hidden or
+   * the weights are missing.
    * @param {Float32Array | null} weights between tokens
    */
   hiddenShare(weights) {
@@ -197,7 +197,7 @@ export class Sheet {
   }
 
   /**
-   * The row and column that a cell of tokens is in; null where it is hidden.
+   * The row and column that show a cell between tokens; null if it is hidden.
    * @param {import("./choice.js").Cell | null} cell
    * @returns {[number, number] | null}
    */
@@ -244,7 +244,7 @@ function groupsOf({ tokens, special, punctuation, words, word_of }, choice) {
  */
 function labelsOf({ tokens, words, word_of, written: next }, groups, byWord, written) {
   return groups.map((own) => {
-    // A word is written by the steps that end with its last token.
+    // A word's tokens are written by several steps; together they name the row.
     if (written) return own.map((position) => next[position] ?? "").join("") || NOTHING;
     return byWord && words && word_of ? words[word_of[own[0]]] : tokens[own[0]];
   });

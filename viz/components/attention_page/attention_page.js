@@ -1,5 +1,5 @@
 // @ts-check
-// The script of a saved page: it mounts the viewer on the runs that the page holds. Nothing is asked of anybody.
+// The script of a saved page: it mounts the viewer on the runs in the page and requests nothing.
 
 import { PageScene } from "./page_scene.js";
 import { Steps } from "./steps.js";
@@ -7,11 +7,11 @@ import { Steps } from "./steps.js";
 /** @type {NodeListOf<HTMLElement>} */
 const sections = document.querySelectorAll("main > section");
 const scenes = Array.from(sections, (section) => new PageScene(section));
-/** A page of one run has no scenes to step through. */
+/** Null on a page of one run, which has no scenes to step through. */
 const steps = document.querySelector(".scene") ? new Steps(scenes) : null;
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 
-/** @param {boolean} isPrinted on paper the page is light, as wide as paper, and has all scenes: see the page's style */
+/** @param {boolean} isPrinted on paper the page is light, as wide as the paper, and shows all scenes: see the page's style */
 function paint(isPrinted) {
   document.documentElement.classList.toggle("printed", isPrinted);
   for (const [index, scene] of scenes.entries()) {
@@ -24,5 +24,5 @@ isDark.addEventListener("change", () => paint(false));
 addEventListener("beforeprint", () => paint(true));
 addEventListener("afterprint", () => paint(false));
 paint(false);
-// The scene that is shown comes first: the others are drawn when they are, or on paper.
+// The visible scene comes first; the others are drawn when shown or printed.
 for (const scene of scenes) await scene.read();

@@ -1,5 +1,5 @@
 // @ts-check
-// A scene of a saved page: its viewer is mounted when it is seen for the first time, and keeps what is chosen in it.
+// A scene of a saved page: its viewer is mounted when it is first shown, and keeps its choice.
 
 import { mount } from "../attention/attention.js";
 import { publish } from "../shared/channel.js";
@@ -14,7 +14,7 @@ const runs = new Map();
 /** @param {Element | null | undefined} block of base64 */
 const bytesIn = (block) => bytesOf(block?.textContent?.trim() ?? "");
 
-/** The run with a number, read once for all scenes that show it. @param {number} number */
+/** A run by its number, read once for all scenes that show it. @param {number} number */
 function runOf(number) {
   const known = runs.get(number) ?? read(document.querySelectorAll("script.run")[number]);
   runs.set(number, known);
@@ -37,18 +37,18 @@ export class PageScene {
   theme = "light";
   /** @type {Record<string, any> | null} */
   run = null;
-  /** Draws the mounted viewer again. @type {(() => void) | null} */
+  /** Redraws the mounted viewer. @type {(() => void) | null} */
   redraw = null;
   channel = `scene ${count++}`;
 
   /** @param {HTMLElement} section */
   constructor(section) {
     this.section = section;
-    /** What the viewer is drawn on; none in a scene without a run. @type {HTMLElement | null} */
+    /** The viewer's element; null in a scene without a run. @type {HTMLElement | null} */
     this.place = section.querySelector(".viewer");
   }
 
-  /** Read the run, and draw it if the scene is seen. */
+  /** Read the run, and draw it if the scene is visible. */
   async read() {
     if (!this.place) return;
     try {

@@ -1,5 +1,5 @@
 // @ts-check
-// Steps through the scenes of a saved page, as the app's show does: a bar with the caption, and the same keys.
+// Steps through the scenes of a saved page like the app's show: a bar with the caption, and the same keys.
 
 import { Bar } from "../scenes/bar.js";
 import { commandOf, whereOf } from "../scenes/keys.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// The blocks of a saved page as bytes and arrays: see viz/viewer/page.py, which writes them.
+// Unpacks the blocks of a saved page, written by viz/viewer/page.py.
 
 /** @param {string} text base64 @returns {Uint8Array<ArrayBuffer>} */
 export function bytesOf(text) {
@@ -8,14 +8,14 @@ export function bytesOf(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-/** @param {Uint8Array<ArrayBuffer>} packed as gzip has it */
+/** @param {Uint8Array<ArrayBuffer>} packed gzip data */
 export async function unzipped(packed) {
   const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(plain).arrayBuffer());
 }
 
 /**
- * Put the bytes of each element together again: all first ones come first, then all second ones.
+ * Undo the byte shuffle: the first bytes of all elements come first, then all second bytes.
  * @template {Uint8Array | Uint16Array | Uint32Array | Float32Array} Numbers
  * @param {Numbers} shuffled
  * @returns {Numbers}

@@ -17,7 +17,7 @@ import style from "./style.css";
  * @property {string} title
  * @property {number} given the first depth that the search chose itself
  * @property {(number | null)[]} cuts for each depth the score below which all candidates were pruned
- * @property {number[]} more for each depth how many pruned candidates are not drawn
+ * @property {number[]} more for each depth the number of pruned candidates not drawn
  * @property {number} selected
  * @property {number} step
  * @property {import("./layout.js").TreeNode[]} nodes
@@ -46,7 +46,7 @@ class BeamTree extends StageView {
   heads = [];
   /** @type {SVGGElement[]} */
   marks = [];
-  /** The root has none. @type {(SVGPathElement | null)[]} */
+  /** Null for the root. @type {(SVGPathElement | null)[]} */
   edges = [];
   /** @type {HTMLButtonElement[]} */
   rows = [];
@@ -100,7 +100,7 @@ class BeamTree extends StageView {
     return new TreeLayout(nodes, (i) => pen.measureText(nodes[i].token).width + 92, labels);
   }
 
-  /** Called when the width changes too: the tree itself scrolls, so only what is seen of it is moved. */
+  /** Called on every change of width: the tree scrolls, so only the scroll position moves. */
   place() {
     if (this.unseen) this.reveal();
     this.unseen = false;
@@ -127,7 +127,7 @@ class BeamTree extends StageView {
   }
 
   /**
-   * Where the path through a node ends: with a returned hypothesis, if one goes through it.
+   * The end of the path through a node: a returned hypothesis, if one passes through it.
    * @param {number} node
    */
   leafOf(node) {
@@ -135,7 +135,7 @@ class BeamTree extends StageView {
     return returned ? returned.node : this.at.onward(node);
   }
 
-  /** The child of the chosen node that the path to the chosen leaf takes, else the best. */
+  /** The chosen node's child on the path to the chosen leaf, or else the best child. */
   child() {
     const path = this.at.path(this.leaf);
     const children = this.at.children(this.chosen);
@@ -189,7 +189,7 @@ class BeamTree extends StageView {
     this.rank();
   }
 
-  /** What changes from step to step and from node to node: classes only, the shapes stay. */
+  /** Update what depends on the step and the chosen node: classes only, the shapes stay. */
   mark() {
     const { at, data, chosen, step } = this;
     const path = new Set(at.path(this.leaf).filter((i) => data.nodes[i].depth <= step));
@@ -228,7 +228,7 @@ class BeamTree extends StageView {
     );
   }
 
-  /** The hypotheses that the search returned, best first. */
+  /** List the returned hypotheses, best first. */
   rank() {
     this.rows = this.data.hypotheses.map(({ node, text, score }, i) =>
       h(

@@ -1,6 +1,6 @@
 // @ts-check
-// Where the nodes of a search are, in CSS pixels, and how each of them is doing after so many steps.
-// A column is a step; in it the candidates are sorted by score, those that the search kept above the line.
+// The positions of a search's nodes, in CSS pixels, and the state of each node after a number of steps. A column is a
+// step; its candidates are sorted by score, with those that the search kept above the line.
 
 import { clamp } from "../shared/numbers.js";
 
@@ -18,14 +18,14 @@ import { clamp } from "../shared/numbers.js";
  * @property {boolean} is_open
  */
 /** @typedef {{x: number, y: number, width: number, height: number}} Box */
-/** @typedef {"future" | "pruned" | "ended" | "alive" | "dead"} Fate "dead": kept once, and led nowhere */
+/** @typedef {"future" | "pruned" | "ended" | "alive" | "dead"} Fate "dead": kept once, but led nowhere */
 
 export const COLUMN = { least: 92, most: 200, gap: 40 };
 export const ROW = { height: 34, pitch: 42 };
 export const MARGIN = 8;
 const TOP = 34;
 const CUT = 26;
-// Between the labels of two lines, which reach into the gap between their columns.
+// The gap between the labels of two lines, which reach into the gap between their columns.
 const APART = 14;
 
 export class TreeLayout {
@@ -40,8 +40,8 @@ export class TreeLayout {
 
   /**
    * @param {TreeNode[]} nodes parents before their children
-   * @param {(i: number) => number} widthOf what the text of a node needs
-   * @param {number[]} labels for each depth what the text at its line needs
+   * @param {(i: number) => number} widthOf the width of a node's text
+   * @param {number[]} labels for each depth the width of the text at its line
    */
   constructor(nodes, widthOf, labels) {
     this.nodes = nodes;
@@ -79,13 +79,13 @@ export class TreeLayout {
     this.size = [x - COLUMN.gap + MARGIN, bottom + CUT];
   }
 
-  /** The nodes that follow a node, from above. @param {number} i */
+  /** A node's children, from the top down. @param {number} i */
   children(i) {
     const next = this.columns[this.nodes[i].depth + 1] ?? [];
     return next.filter((child) => this.nodes[child].parent === i);
   }
 
-  /** From the root to a node, both included. @param {number} i */
+  /** The path from the root to a node, both included. @param {number} i */
   path(i) {
     /** @type {number[]} */
     const path = [];
@@ -94,7 +94,7 @@ export class TreeLayout {
   }
 
   /**
-   * The end of the best continuation of a node: by score among those that were kept.
+   * The end of the best continuation of a node: the best-scored kept child at each step.
    * @param {number} i
    * @returns {number}
    */
@@ -104,7 +104,7 @@ export class TreeLayout {
   }
 
   /**
-   * The best hypothesis after a step: one that still runs, or one that has ended by then.
+   * The best hypothesis after a step, running or ended.
    * @param {number} step
    */
   best(step) {
@@ -124,7 +124,7 @@ export class TreeLayout {
   }
 
   /**
-   * How each node is doing after a step.
+   * The state of each node after a step.
    * @param {number} step
    * @returns {Fate[]}
    */

@@ -1,5 +1,5 @@
 // @ts-check
-// The shapes of the drawn tree; their classes say how each looks after a step.
+// The SVG shapes of the tree; their classes give their look after a step.
 
 import { shorten } from "../shared/canvas.js";
 import { svg } from "../shared/dom.js";
@@ -9,7 +9,7 @@ import { ROW } from "./layout.js";
 /** @typedef {import("./layout.js").TreeLayout} TreeLayout */
 
 /**
- * What is written at the line between the kept candidates of a column and the pruned ones.
+ * The label of the line between a column's kept and pruned candidates.
  * @param {number | null} cut
  */
 export const cutLabel = (cut) => (cut === null ? "out" : `score below ${format(cut)}: out`);
@@ -39,7 +39,7 @@ export function head(at, data, depth) {
 }
 
 /**
- * The line from a node to one that follows it.
+ * The line from a node to a child.
  * @param {TreeLayout} at
  * @param {number} parent
  * @param {number} i
@@ -53,7 +53,7 @@ export function edge(at, parent, i) {
 }
 
 /**
- * A node: its token, and its probability as a number and as a bar.
+ * A node: its token, and its probability as number and bar.
  * @param {TreeLayout} at
  * @param {import("../shared/canvas.js").Pen} pen in the font of tokens
  * @param {number} i

@@ -1,10 +1,10 @@
 // @ts-check
-// A formula wider than its place scrolls; Streamlit leaves it out of reach of the keyboard. One that does scroll
-// becomes a stop of the Tab key, where the arrow keys move it.
+// A formula wider than its box scrolls, but Streamlit leaves it out of the keyboard's reach. Here it becomes a Tab
+// stop, where the arrow keys scroll it.
 
 import { stopWhereMore } from "../shared/controls.js";
 
-/** Watch all formulas of the document, also those to come. */
+/** Watch all formulas of the document, present and future. */
 export function reachFormulas() {
   const sizes = new ResizeObserver((entries) => {
     for (const { target } of entries) stopWhereMore(target);

@@ -1,15 +1,14 @@
 // @ts-check
-// The steps of a lesson, and the stages of Step by step, by keyboard or by a presenter. Each step is read from its
-// beginning.
+// Keyboard and presenter control of lesson steps and of the stages of Step by step. Each step starts at its top.
 
 import { commandOf, whereOf } from "../scenes/keys.js";
 
-/** The keys of the buttons. @type {Partial<Record<import("../scenes/keys.js").Command, string[]>>} */
+/** Streamlit keys of the buttons. @type {Partial<Record<import("../scenes/keys.js").Command, string[]>>} */
 const BUTTONS = { next: ["step_next", "stage_next"], previous: ["step_back", "stage_back"] };
 const STEPS = ".st-key-lesson_steps button";
 const TOP = ".st-key-step";
 
-/** Let the keys of the whole document step, where there are such buttons. */
+/** Listen to keys in the whole document, on pages that have such buttons. */
 export function stepByKeys() {
   document.addEventListener("keydown", (event) => {
     const command = event.defaultPrevented ? undefined : commandOf(event, whereOf(event.composedPath()));

@@ -1,9 +1,9 @@
 // @ts-check
-// One entry in the browser's history for each visit of a page, and no click that overtakes a page link.
+// One history entry per visited page, and no click that overtakes a page link.
 //
 // Streamlit adds an entry for each parameter that Python writes and up to three when the page changes, the first of
-// them the page being left without its parameters. And whatever is clicked between a link and the first word of the
-// new page is sent in the name of the old one, which the server then shows.
+// them the old page without its parameters. And a click between a page link and the new page's first message is sent
+// for the old page, which the server then shows again.
 
 import { isVisiting } from "../scenes/visit.js";
 import { isIdle } from "../shared/busy.js";
@@ -12,7 +12,7 @@ const LINK = '[data-testid="stSidebarNavLink"]';
 const GESTURES = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 const TRIES = 3;
 const SETTLED_MILLISECONDS = 300;
-/** What a component tells, Streamlit sends in a timer of its own: a link that is clicked before that would be overtaken. */
+/** Streamlit sends a component's report from a timer: a link followed before it fires would be overtaken. */
 const TOLD_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 10_000;
 
@@ -21,7 +21,7 @@ const links = () => [.../** @type {NodeListOf<HTMLElement>} */ (document.querySe
 /** @param {Element} link */
 const pathOf = (link) => new URL(/** @type {HTMLAnchorElement} */ (link).href).pathname;
 
-/** Whether a click leads its link in this window. @param {Event} event */
+/** Whether a click opens its link in this window. @param {Event} event */
 const isPlainClick = (event) =>
   event instanceof MouseEvent &&
   event.type === "click" &&
@@ -37,9 +37,9 @@ function swallow(event) {
 const linkTo = (path) => links().find((link) => pathOf(link) === path);
 
 class Navigation {
-  /** The page that a link leads to, until it comes. @type {{path: string, tries: number} | null} */
+  /** The page that a followed link leads to, until it is shown. @type {{path: string, tries: number} | null} */
   followed = null;
-  /** The address of the page shown, before leaving changes it. */
+  /** The address of the current page, before leaving it changes the address. */
   whole = location.href;
   push = history.pushState.bind(history);
   replace = history.replaceState.bind(history);
@@ -58,7 +58,7 @@ class Navigation {
     delete document.documentElement.dataset.following;
   }
 
-  /** What Streamlit adds to the history. @type {History["pushState"]} */
+  /** Replaces Streamlit's additions to the history. @type {History["pushState"]} */
   onPush(state, _unused, url) {
     if (isVisiting()) {
       this.replace(state, "", url);
@@ -68,7 +68,7 @@ class Navigation {
     if (pathname !== location.pathname) {
       this.replace(history.state, "", this.whole);
       this.push(state, "", url);
-      // A button that was pressed before the link can have led elsewhere.
+      // A button pressed before the link may have led elsewhere.
       if (this.followed && this.followed.path !== pathname) this.whole = location.href;
       else this.arrive();
     } else if (!this.followed) {
@@ -104,7 +104,7 @@ class Navigation {
     else this.whole = location.href;
   }
 
-  /** A run that was under way when the link was clicked can have sent the server back to its own page. */
+  /** Click again: a run in progress when the link was clicked may have sent the server back to its own page. */
   again() {
     const mine = this.followed;
     if (!mine || !isIdle()) return;
@@ -121,15 +121,15 @@ class Navigation {
 const navigation = new Navigation();
 
 /**
- * What Python was told leads to a page, as a link would. Call in the moment in which it is told.
- * @param {string} page its path, without what stands before all pages
+ * Expect a page that a report to Python will open, as a link would. Call it at the moment of reporting.
+ * @param {string} page its path below the app's base
  */
 export function expectPage(page) {
   const path = new URL(page, location.href).pathname;
   if (path !== location.pathname) navigation.follow(path);
 }
 
-/** Take the history and the page links of the document in hand. */
+/** Take over the document's history and page links. */
 export function navigate() {
   history.pushState = (...change) => navigation.onPush(...change);
   for (const type of GESTURES)

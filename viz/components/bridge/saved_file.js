@@ -2,18 +2,17 @@
 // Saves a file that Python sends, once, and confirms it every time it is sent: Python may have missed the last answer.
 
 import { teller } from "../shared/busy.js";
+import { documentWide } from "../shared/document_wide.js";
 import { saveFile } from "../shared/save.js";
 
-const KEY = Symbol.for("headlight.saved");
-/** Shared by the document: where Headlight is not installed, Streamlit may load this script more than once. */
-const held = /** @type {Record<symbol, Set<string>>} */ (/** @type {unknown} */ (globalThis));
-held[KEY] ??= new Set();
+/** Ids of the files that were saved. @type {Set<string>} */
+const saved = documentWide("saved", () => new Set());
 
 /** @typedef {{id: string, name: string, mime: string, content: Uint8Array<ArrayBuffer>}} SavedFile */
 
 /** @type {import("./bridge.js").Helper<SavedFile>} */
 export function savedFile({ id, name, mime, content }, { node, answer }) {
-  if (!held[KEY].has(id)) saveFile(content, name, mime);
-  held[KEY].add(id);
+  if (!saved.has(id)) saveFile(content, name, mime);
+  saved.add(id);
   teller(node, answer)(id);
 }

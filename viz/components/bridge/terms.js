@@ -1,5 +1,5 @@
 // @ts-check
-// The explanation of a term, beside it: on hover, on focus, at the first tap. A click opens the lesson about it.
+// Shows a term's explanation next to it: on hover, on focus, at the first tap. A click opens its lesson.
 //
 // A term is a link to its lesson with the explanation as its title; see viz/glossary.py.
 
@@ -9,12 +9,12 @@ import { clamp } from "../shared/numbers.js";
 const LINK = "#lesson-";
 const TERM = `a[href^="${LINK}"]`;
 const ID = "headlight-term";
-const MORE = "Click for the lesson about it.";
-/** Time to go from the term to its explanation. */
+const MORE = "Click to open its lesson.";
+/** Time to move from the term to its explanation. */
 const LEAVING_MILLISECONDS = 200;
 const MARGIN = 8;
 
-/** What an event is about, in a view of its own too. @param {Event} event */
+/** The event's innermost target, inside shadow roots too. @param {Event} event */
 const targetOf = (event) => event.composedPath()[0];
 
 /** @param {EventTarget | null} target @returns {HTMLAnchorElement | null} */
@@ -23,9 +23,9 @@ const termOf = (target) => (target instanceof Element ? target.closest(TERM) : n
 class Terms {
   text = h("div");
   box = h("div", { id: ID, class: "hl-term", role: "tooltip", popover: "manual" });
-  /** Whose explanation is shown. @type {HTMLAnchorElement | null} */
+  /** The term whose explanation is shown. @type {HTMLAnchorElement | null} */
   shown = null;
-  /** A tap is for the explanation, the next one for the lesson. */
+  /** The first tap shows the explanation, the next opens the lesson. */
   isFirstTap = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   leaving;
@@ -39,11 +39,11 @@ class Terms {
     clearTimeout(this.leaving);
     if (this.shown === term) return;
     this.hide();
-    // The browser would show the title beside it.
+    // Otherwise the browser would show the title as well.
     if (term.title) term.dataset.term = term.title;
     term.removeAttribute("title");
     this.text.textContent = term.dataset.term ?? "";
-    // No name of the box: in a view of its own there is none.
+    // Not by the box's id, which is unknown inside a shadow root.
     term.ariaDescription = this.text.textContent;
     document.body.append(this.box);
     this.box.showPopover();
@@ -51,7 +51,7 @@ class Terms {
     this.shown = term;
   }
 
-  /** Below the term, or above it where there is no room. @param {HTMLElement} term */
+  /** Place the box below the term, or above if there is no room. @param {HTMLElement} term */
   place(term) {
     const { box } = this;
     const { left, top, bottom } = term.getBoundingClientRect();
@@ -83,7 +83,7 @@ class Terms {
     else if (this.shown && !this.shown.matches(":focus")) this.hideSoon();
   }
 
-  /** The Tab key can have scrolled to a term, whose explanation goes along. */
+  /** Tab may have scrolled to a term: its explanation moves along. */
   onScroll() {
     if (this.shown?.matches(":focus")) this.place(this.shown);
     else this.hide();
@@ -102,7 +102,7 @@ class Terms {
 export function explainTerms(open) {
   const terms = new Terms();
   if (location.hash.startsWith(LINK)) {
-    // Of a click that came before this script did.
+    // From a click before this script was loaded.
     open(location.hash.slice(LINK.length));
     history.replaceState(history.state, "", location.pathname + location.search);
   }

@@ -1,5 +1,5 @@
 // @ts-check
-// The output: the tokens in a row, and for the chosen step the best next ones with their probabilities.
+// The decoder's output as a row of tokens, and the best candidates of the chosen step with their probabilities.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { barRow, fadeWhereMore, track } from "../shared/controls.js";
@@ -15,13 +15,13 @@ import style from "./style.css";
  * @typedef {object} StepsData
  * @property {string} title
  * @property {string[]} start the tokens the decoder begins with
- * @property {number[] | null} positions of the steps' tokens, if they were found in their places
+ * @property {number[] | null} positions of the steps' tokens, if tokens were predicted in place
  * @property {string} taken what happened to the token of a step
  * @property {string} unit
  * @property {Step[]} steps
  */
 
-/** So many tokens before a step are shown. */
+/** How many tokens to show before a step. */
 const BEFORE = 8;
 
 /** @extends {View<StepsData>} */
@@ -101,7 +101,7 @@ class DecodingSteps extends View {
     return [`Step ${this.chosen}. After ${left}`, ...words, `the most probable next ${unit}s:`];
   }
 
-  /** Rows of the best tokens of the chosen step, the one that was taken if it is none of them, and all others. */
+  /** Rows for the best tokens of the chosen step, the token taken if it is not one of them, and all others. */
   candidates() {
     const { steps, taken } = this.data;
     const { best, word, probability, rank } = steps[this.chosen];

@@ -1,5 +1,5 @@
 // @ts-check
-// A doctor's findings, the worst first; buttons show those of one severity alone.
+// The model doctor's findings, the worst first; buttons filter them by severity.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { choice } from "../shared/controls.js";

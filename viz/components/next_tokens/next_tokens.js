@@ -32,7 +32,7 @@ const HEADER = ["", "token", "probability now (outline: as trained)", "now", "as
 const SETTINGS = ["temperature", "top_k", "top_p"];
 
 /**
- * What a setting does, where its number alone does not say it.
+ * A setting's effect, where its number alone does not show it.
  * @type {Record<Setting, (value: number) => string>}
  */
 const EFFECT = {
@@ -47,7 +47,7 @@ const count = (many) => `${grouped(many)} token${many === 1 ? "" : "s"}`;
 /** @extends {View<NextTokensData>} */
 class NextTokens extends View {
   shown = FEW;
-  /** Where the sliders are. @type {Settings} */
+  /** The sliders' settings. @type {Settings} */
   settings;
   /** @type {number[]} */
   sorted = [];
@@ -159,7 +159,7 @@ class NextTokens extends View {
     return barRow(word, { now, before }, { className, rank: `${i + 1}.`, numbers, tag });
   }
 
-  /** All tokens that are not shown. @param {number} shown */
+  /** The row of all tokens that are not shown. @param {number} shown */
   rest(shown) {
     const [now, before] = [this.result.probabilities, this.raw].map((p) => sum(p.slice(shown)));
     const word = span("word", `${grouped(this.sorted.length - shown)} others`);

@@ -1,6 +1,6 @@
 // @ts-check
-// A board to predict on: a row of tokens, or a matrix that is empty until the prediction has been made. Every place is
-// a button; arrow keys move between them, so that the whole board is one stop of the Tab key.
+// A board for predictions: a row of tokens, or a matrix that is empty until the prediction is made. Every place is a
+// button; arrow keys move between them, so that the whole board is one Tab stop.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { css, inkOn, ramp, shade } from "../shared/color.js";
@@ -16,7 +16,7 @@ import style from "./style.css";
 /**
  * @typedef {object} PredictionData
  * @property {string} title
- * @property {string[]} rows none for a row of tokens
+ * @property {string[]} rows empty for a row of tokens
  * @property {string[]} columns
  * @property {[row: string, column: string]} axes
  * @property {string} unit
@@ -27,7 +27,7 @@ import style from "./style.css";
  * @property {Uint8Array} [right]
  */
 
-/** More columns than these have their numbers only where one points. */
+/** With more columns than this, numbers appear only in the note. */
 const WRITTEN = 12;
 
 /** @extends {View<PredictionData>} */
@@ -38,7 +38,7 @@ class Prediction extends View {
   /** @type {HTMLButtonElement[]} */
   places = [];
   look = "";
-  /** The place that the Tab key goes to. */
+  /** The place that Tab goes to. */
   at = 0;
 
   build() {
@@ -116,7 +116,7 @@ class Prediction extends View {
     }
   }
 
-  /** What a place is, with what is there. @param {number} i */
+  /** A place's name, with its number once revealed. @param {number} i */
   named(i) {
     const { rows, columns, axes, values, right, chosen, unit } = this.data;
     const column = i % columns.length;
@@ -157,7 +157,7 @@ class Prediction extends View {
   }
 
   /**
-   * The next place in a direction that is not closed; where there is none, the same.
+   * The next open place in a direction, or the same place if there is none.
    * @param {number} at
    * @param {readonly [number, number]} step
    */

@@ -1,5 +1,5 @@
 // @ts-check
-// The list of scenes. What the user changes is there at once and then told: Python reads it as strictly as a file.
+// The list of scenes. A change is shown at once and then reported; Python validates it like a file.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { REQUEST } from "../scenes/request.js";
@@ -77,7 +77,7 @@ class SceneList extends View {
   /** @param {number} index @param {string} caption */
   rename(index, caption) {
     const told = this.scenes[index];
-    // The list is not drawn again: the button that is being pressed would go before it is released.
+    // Do not redraw the list: the button being pressed would disappear before it is released.
     this.tell(this.scenes.with(index, { ...told, scene: { ...told.scene, caption: caption.trim() } }));
   }
 
@@ -125,7 +125,7 @@ class SceneList extends View {
     this.selection.report(kept(scenes));
   }
 
-  /** Save what is seen: the server may not have been told of the last change yet. */
+  /** Save what is on screen: the last change may not have reached the server yet. */
   save() {
     const { name, head } = this.data.file;
     const text = JSON.stringify({ ...head, scenes: kept(this.scenes) }, null, 1);
@@ -144,7 +144,7 @@ class SceneList extends View {
   }
 }
 
-/** What there is to keep of scenes, as Python writes it. @param {Told[]} scenes */
+/** The scenes in the form that Python writes to a file. @param {Told[]} scenes */
 const kept = (scenes) =>
   scenes.map(({ scene: { page, choices, caption, checkpoint, place } }) => ({
     page,
@@ -154,7 +154,7 @@ const kept = (scenes) =>
     ...(place && { place }),
   }));
 
-/** What Python says of scenes. @param {Told[]} scenes */
+/** Python's part of the scenes: titles and what they lack. @param {Told[]} scenes */
 const saidOf = (scenes) => JSON.stringify(scenes.map(({ title, lack }) => [title, lack]));
 
 export const mount = mounting(SceneList, "scene_list", style);

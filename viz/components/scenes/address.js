@@ -1,12 +1,12 @@
 // @ts-check
 // The address of a scene.
 
-/** The page without a path of its own. */
+/** The page whose path is empty. */
 const FIRST = "explore";
 const LARGE = "large";
 
 /**
- * Where the app stands, by the path of the address and that of the page in the navigation.
+ * The app's base path, from the address and the current page's path in the navigation.
  * @param {string} pathname
  * @param {string} here
  */
@@ -18,7 +18,7 @@ export function baseOf(pathname, here) {
 /**
  * @param {import("./scenes.js").Scene} scene
  * @param {string} base
- * @param {boolean} large whether type is to be large
+ * @param {boolean} large whether to use large type
  */
 export function addressOf({ page, choices }, base, large) {
   const said = new URLSearchParams();
@@ -30,5 +30,5 @@ export function addressOf({ page, choices }, base, large) {
   return `${base}${page === FIRST ? "" : page}?${said}`;
 }
 
-/** Whether an address says that type is large. @param {string} search */
+/** Whether an address asks for large type. @param {string} search */
 export const isLarge = (search) => new URLSearchParams(search).get(LARGE) === "true";

@@ -1,14 +1,14 @@
 // @ts-check
-// What stands over the page while scenes are shown: the caption, which scene it is, and buttons.
+// The bar above the page during a show: the caption, the scene's number, and buttons.
 
 import { namedButton } from "../shared/controls.js";
 import { div, h, span, svg } from "../shared/dom.js";
 import style from "./bar.css";
 
-/** What the buttons and keys do; there is something to end where there is `end`. */
+/** The actions of the buttons and keys; without `end` the show cannot be ended. */
 /** @typedef {Record<Exclude<import("./keys.js").Command, "end">, () => void> & {end?: () => void}} Commands */
 
-/** Many fonts lack a sign for the full screen. */
+/** Many fonts lack a full-screen symbol. */
 const CORNERS = "M1 5V1h4M11 1h4v4M15 11v4h-4M5 15H1v-4";
 
 export class Bar {
@@ -30,7 +30,7 @@ export class Bar {
     this.box.append(div("said", this.caption, this.lack), controls);
     this.host = h("div");
     this.host.attachShadow({ mode: "open" }).append(h("style", {}, style), this.box);
-    // The page begins under the bar, whose height is its caption's.
+    // The page begins below the bar, which is as tall as its caption.
     new ResizeObserver(() => this.measure()).observe(this.box);
   }
 

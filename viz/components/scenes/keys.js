@@ -1,9 +1,9 @@
 // @ts-check
-// What a key does while scenes are shown.
+// Keys during a show.
 
 /** @typedef {"next" | "previous" | "first" | "last" | "end" | "screen"} Command */
 
-/** Presenters send these, wherever the focus is. @type {Record<string, Command>} */
+/** Sent by presenters; they work wherever the focus is. @type {Record<string, Command>} */
 const PAGING = { PageDown: "next", PageUp: "previous" };
 /** @type {Record<string, Command>} */
 const MOVES = { ArrowRight: "next", ArrowLeft: "previous", Home: "first", End: "last" };
@@ -12,11 +12,11 @@ const OTHERS = { Escape: "end", f: "screen", F: "screen" };
 
 const FIELDS =
   "input, textarea, select, [contenteditable=true], [role=slider], [role=combobox], [role=listbox], [role=menu]";
-// Streamlit's own <main> takes the focus of a click beside everything else: it is the page.
+// A click on empty space focuses Streamlit's own <main>: that counts as the page.
 const VIEWS = "[role=application], [tabindex]:not([tabindex='-1'], button, a, main)";
 
 /**
- * Where the focus is, for the keys: in a field, which takes them all; in a view, which takes the arrow keys.
+ * Where the focus is: in a field, which needs all keys; in a view, which needs the arrow keys; or on the page.
  * @param {EventTarget[]} path
  * @returns {"field" | "view" | "page"}
  */

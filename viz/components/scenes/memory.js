@@ -1,5 +1,5 @@
 // @ts-check
-// What this tab of the browser remembers when the page is loaded again, which ends the session of the server.
+// Keeps scenes in the browser tab across a reload, which ends the server's session.
 
 /** @typedef {import("./scenes.js").Scene} Scene */
 
@@ -11,11 +11,11 @@ export function remember(scenes) {
     if (scenes.length) sessionStorage.setItem(KEY, JSON.stringify(scenes));
     else sessionStorage.removeItem(KEY);
   } catch {
-    // No room, or none is given: then a reload forgets them.
+    // Storage is full or not allowed: a reload then forgets the scenes.
   }
 }
 
-/** What was remembered, for Python to read as strictly as a file. @returns {unknown} */
+/** The remembered scenes; Python validates them like a file. @returns {unknown} */
 export function recall() {
   try {
     return JSON.parse(sessionStorage.getItem(KEY) ?? "null");

@@ -1,5 +1,5 @@
 // @ts-check
-// What stands in the sidebar.
+// The panel in the sidebar.
 
 import { h } from "../shared/dom.js";
 import { recall, remember } from "./memory.js";
@@ -20,7 +20,7 @@ export class Panel {
   keepButton = h("button", { onclick: () => this.keep() }, "Keep this");
   showButton = h("button", { onclick: () => theShow().start(0, this.showButton) });
   said = h("p", { role: "status" });
-  /** Of the scenes that there were last. */
+  /** How many scenes there were at the last update. */
   count = 0;
   /** @type {(name: string, value: unknown) => void} */
   tell = () => {};
@@ -50,7 +50,7 @@ export class Panel {
     else this.restore();
   }
 
-  /** A page that was loaded again has forgotten what was kept; the browser has not. */
+  /** After a reload the server has forgotten the scenes; the browser has not. */
   restore() {
     const scenes = recall();
     if (scenes) this.tell("restore", scenes);

@@ -1,7 +1,7 @@
 // @ts-check
-// Where a page is scrolled to: by what stands nearest to the upper edge, since heights differ from window to window.
+// A page's scroll position, relative to the landmark nearest the top, because heights differ between windows.
 
-/** @typedef {[landmark: string, offset: number]} Place a name, and how far below the upper edge it is, in rem */
+/** @typedef {[landmark: string, offset: number]} Place a name, and its distance below the upper edge, in rem */
 
 const MAIN = '[data-testid="stMain"]';
 const LANDMARKS = 'h1[id], h2[id], h3[id], [class*="st-key-"]';
@@ -24,7 +24,7 @@ function named(name, within) {
   return within.getElementsByClassName(`st-key-${name}`)[0] ?? null;
 }
 
-/** Where the page is scrolled to; null at its beginning. @returns {Place | null} */
+/** The page's scroll position; null at the top. @returns {Place | null} */
 export function placeOf() {
   const within = main();
   if (!within?.scrollTop) return null;
@@ -38,7 +38,7 @@ export function placeOf() {
   return nearest;
 }
 
-/** Holds a page where it is to be while it is still being drawn, until the user moves it. */
+/** Holds a page at a position while it is still being drawn, until the user scrolls. */
 export class Hold {
   /** @type {{place: Place | null} | null} */
   held = null;

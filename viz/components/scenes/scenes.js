@@ -1,20 +1,20 @@
 // @ts-check
-// Scenes in the sidebar: a caption and a button keep the moment that is seen, another shows all that were kept.
+// Scenes in the sidebar: a caption and a button keep the current view, another button shows all kept scenes.
 
 import { Panel } from "./panel.js";
 import { theShow } from "./show.js";
 
 /**
- * A scene as Python tells it.
+ * A scene with what Python says about it.
  * @typedef {object} Told
  * @property {Scene} scene
  * @property {string} title the page and the sentence
- * @property {string} lack the model that it needs and that is not here; "" for none
+ * @property {string} lack the missing model that it needs, or ""
  */
 /**
  * @typedef {object} Scene
- * @property {string} page the path of its page
- * @property {Record<string, string | string[]>} choices what its address says
+ * @property {string} page its page's path
+ * @property {Record<string, string | string[]>} choices the parameters of its address
  * @property {string} [caption]
  * @property {string} [checkpoint]
  * @property {[landmark: string, offset: number]} [place]
@@ -22,9 +22,9 @@ import { theShow } from "./show.js";
 /**
  * @typedef {object} Data
  * @property {Told[]} scenes
- * @property {string} here the path of the page that is shown
- * @property {boolean} canKeep whether there is something to keep on it
- * @property {number} revision 0 until this session has kept something
+ * @property {string} here the path of the current page
+ * @property {boolean} canKeep whether the page has something to keep
+ * @property {number} revision 0 until this session has kept a scene
  * @property {number} steps counts the runs in which the address decided on everything
  * @property {string} note
  * @property {import("../shared/color.js").Colors} colors

@@ -1,6 +1,7 @@
 // @ts-check
-// The show: one scene after another, each its own page as it was kept, under its caption.
+// The show: one scene after another, each on its own page as it was kept, with its caption above.
 
+import { documentWide } from "../shared/document_wide.js";
 import { h } from "../shared/dom.js";
 import { clamp } from "../shared/numbers.js";
 import { addressOf, baseOf, isLarge } from "./address.js";
@@ -16,12 +17,12 @@ import { Visit } from "./visit.js";
 class Show {
   /** @type {Told[]} */
   scenes = [];
-  /** The scene that is shown; none while there is no show. */
+  /** Index of the scene that is shown; -1 if there is no show. */
   at = -1;
   base = "";
   wasLarge = false;
   isLeavingFullScreen = false;
-  /** What had the focus. @type {HTMLElement | undefined} */
+  /** The element that had the focus before the show. @type {HTMLElement | undefined} */
   from;
   /** @type {(large: boolean) => void} */
   setLarge = () => {};
@@ -61,7 +62,7 @@ class Show {
     else this.go(scenes[index], isLarge(location.search), true);
   }
 
-  /** @param {number} index @param {HTMLElement} [from] what has the focus again afterwards */
+  /** @param {number} index @param {HTMLElement} [from] gets the focus back afterwards */
   start(index, from) {
     this.wasLarge = isLarge(location.search);
     this.from = from;
@@ -91,7 +92,7 @@ class Show {
     this.visit.go(addressOf(scene, this.base, large), isNew);
   }
 
-  /** End the show where it is. */
+  /** End the show at the current scene. */
   end() {
     if (this.at < 0) return;
     const place = placeOf();
@@ -110,13 +111,13 @@ class Show {
     else document.documentElement.requestFullscreen?.().catch(() => {});
   }
 
-  /** Escape leaves the full screen before any script hears of it: it ends the show as well. */
+  /** Escape leaves full screen before any script hears of it; it ends the show as well. */
   onFullScreen() {
     if (!document.fullscreenElement && !this.isLeavingFullScreen) this.end();
     this.isLeavingFullScreen = false;
   }
 
-  /** After Back and Forward it is the address that decides, and the show is over. */
+  /** Back and Forward hand control to the address and end the show. */
   onHistory() {
     if (this.visit.isOwn || this.at < 0) return;
     this.wasLarge = true;
@@ -135,11 +136,5 @@ class Show {
   }
 }
 
-const KEY = Symbol.for("headlight.show");
-const held = /** @type {Record<symbol, Show>} */ (/** @type {unknown} */ (globalThis));
-
-/** The one show of the document: pages come and go under it. */
-export function theShow() {
-  held[KEY] ??= new Show();
-  return held[KEY];
-}
+/** The one show of the document: it outlives the pages. */
+export const theShow = () => documentWide("show", () => new Show());

@@ -1,5 +1,5 @@
 // @ts-check
-// Goes to an address as Back and Forward do: the address then decides on everything, and nothing is loaded again.
+// Goes to an address as Back and Forward do: the address decides on everything, and nothing is reloaded.
 
 import { isIdle, onState } from "../shared/busy.js";
 
@@ -7,7 +7,7 @@ const TRIES = 3;
 const SETTLED_MILLISECONDS = 100;
 const PATIENCE_MILLISECONDS = 20_000;
 
-/** Whether an address is being visited: it has its entry in the history, and the pages on the way get none. */
+/** Whether an address is being visited: it has its history entry, and pages passed on the way get none. */
 export const isVisiting = () => document.documentElement.hasAttribute("data-visiting");
 
 /** @typedef {{address: string, path: string, steps: number, tries: number}} Target */
@@ -17,9 +17,9 @@ export class Visit {
   target = null;
   /** Runs in which the address decided, as Python counts them. */
   steps = 0;
-  /** Whether the event that goes round comes from here. */
+  /** Whether the current popstate event was dispatched here. */
   isOwn = false;
-  /** What waits for the arrival. @type {(() => void)[]} */
+  /** Actions waiting for the arrival. @type {(() => void)[]} */
   waiting = [];
 
   constructor() {
@@ -28,14 +28,14 @@ export class Visit {
 
   /**
    * @param {string} address
-   * @param {boolean} isNew whether it gets an entry of its own in the history
+   * @param {boolean} isNew whether to add a history entry
    */
   go(address, isNew) {
-    // The page's own pushState is one that knows of page links; this entry is ours.
+    // Not the page's pushState, which navigation.js replaces: this entry is added as it is.
     if (isNew) History.prototype.pushState.call(history, history.state, "", address);
     const mine = { address, path: new URL(address, location.href).pathname, steps: this.steps, tries: 0 };
     this.target = mine;
-    // Another scene may be asked for meanwhile: then this page is only passed.
+    // If another scene is requested meanwhile, this page is only passed on the way.
     document.documentElement.dataset.visiting = "";
     this.ask(mine);
     setTimeout(() => this.target === mine && this.arrive(), PATIENCE_MILLISECONDS);
@@ -48,7 +48,7 @@ export class Visit {
     this.isOwn = true;
     dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
     this.isOwn = false;
-    // A clock of the page that is left stands still; see bridge/clock.js.
+    // Stops the clocks of the page being left; see bridge/clock.js.
     document.documentElement.dataset.following = target.path;
   }
 
@@ -56,7 +56,7 @@ export class Visit {
     if (this.target && isIdle()) setTimeout(() => this.check(), SETTLED_MILLISECONDS);
   }
 
-  /** What was clicked just before can have sent the server back to its own page, or to its own choices. */
+  /** Ask again: an earlier click may have sent the server back to its own page or choices. */
   check() {
     const { target } = this;
     if (!target || !isIdle()) return;
@@ -72,7 +72,7 @@ export class Visit {
     for (const act of this.waiting.splice(0)) act();
   }
 
-  /** Do something that asks the server for another run: it would take the place of this one. @param {() => void} act */
+  /** Do something that requests another run, after the arrival: otherwise it would replace this one. @param {() => void} act */
   afterwards(act) {
     if (this.target) this.waiting.push(act);
     else act();

@@ -1,24 +1,24 @@
 // @ts-check
-// What a view tells Streamlit by itself does not get in the way of what the user tells it. Streamlit collects what
-// widgets tell until a timer of no time, and has one fragment run for all of it: a text that is typed outside of the
-// fragment would then start no run at all.
+// Keeps a view's own reports from getting in the way of what the user does. Streamlit collects the widgets' changes
+// until a zero-delay timer fires and then runs one fragment for all of them: text typed outside that fragment would
+// start no run at all.
 
 const ACTS = ["keydown", "keyup", "input", "change", "pointerdown", "pointerup", "click", "focusout"];
 
-/** The document is told so when the whole page is to be run. */
+/** Name of the document event that requests a run of the whole page. */
 export const RUN_ALL = "headlight-run-all";
 
 let acts = 0;
 for (const name of ACTS) addEventListener(name, () => acts++, true);
 
 /**
- * Call when all that the user has done until then has been told. What the user does before Streamlit's timer is over
- * goes to the fragment with it: the whole page is run after that.
+ * Call `tell` once everything the user has done so far has been reported. If the user acts before Streamlit's timer
+ * fires, that change goes to the fragment too: the whole page is run afterwards.
  * @param {() => void} tell
  */
 export function afterUser(tell) {
   const before = acts;
-  // A timer comes after those of Streamlit that were set before it; for a later one there is the next.
+  // This timer fires after Streamlit's earlier ones; a later one is covered by the next round.
   setTimeout(() => {
     if (acts !== before) {
       afterUser(tell);

@@ -1,5 +1,5 @@
 // @ts-check
-// Whether the server is running the page, as Streamlit's own frame says it, or is about to.
+// Whether the server is running the page, or about to, read from an attribute that Streamlit sets.
 
 import { afterUser } from "./after_user.js";
 
@@ -7,7 +7,7 @@ const APP = '[data-testid="stApp"]';
 const STATE = "data-test-script-state";
 const FOLLOWING = "data-following";
 
-/** Whether a page link is being followed: a run that is asked for now would overtake it, in the name of the old page. */
+/** Whether a page link is being followed: a run requested now would overtake it and return to the old page. */
 export const isFollowing = () => document.documentElement.hasAttribute(FOLLOWING);
 
 const state = () => document.querySelector(APP)?.getAttribute(STATE);
@@ -16,7 +16,7 @@ export const isRunning = () => state() === "running";
 export const isIdle = () => state() === "notRunning";
 
 /**
- * Be called whenever the server begins or ends to run the page.
+ * Call the listener whenever the server starts or finishes running the page.
  * @param {() => void} listener
  * @returns {() => void} ends it
  */
@@ -30,13 +30,12 @@ function onAttribute(top, attribute, listener) {
 }
 
 /**
- * Make what tells Python something from a node: the last that is to be told, when the page is at rest. Told while the
- * page is being run, Streamlit would lose what stands in the node's fragment; while a page link is being followed, it
- * would go back to the old page.
+ * Make a reporter for a node: it sends Python the latest value once the page is idle. During a run, Streamlit would
+ * lose the contents of the node's fragment; while a page link is being followed, it would go back to the old page.
  * @template Told
  * @param {Node} node
  * @param {(told: Told) => void} tell
- * @returns {(told: Told) => void} nothing is told when the page has gone on without the node
+ * @returns {(told: Told) => void} sends nothing once the node has left the page
  */
 export function teller(node, tell) {
   /** @type {(() => void)[]} */

@@ -6,11 +6,11 @@ import { h, zoomOf } from "./dom.js";
 
 /** @typedef {CanvasRenderingContext2D} Pen */
 
-/** The context of a canvas; every browser that runs the app has one. @param {HTMLCanvasElement} canvas */
+/** The 2D context of a canvas; every browser that runs the app has one. @param {HTMLCanvasElement} canvas */
 export const penOf = (canvas) => /** @type {Pen} */ (canvas.getContext("2d"));
 
 /**
- * What is drawn, and on a canvas of its own above it what marks it: the first is not drawn again for the second.
+ * A canvas for the picture and one above it for the marks, so that moving a mark does not redraw the picture.
  * @param {HTMLElement} parent
  */
 export function layers(parent) {
@@ -19,7 +19,7 @@ export function layers(parent) {
   return { canvas, overlay };
 }
 
-/** How many pixels of the screen are in one of a canvas's own CSS pixels. @param {HTMLCanvasElement} canvas */
+/** Screen pixels per CSS pixel of a canvas. @param {HTMLCanvasElement} canvas */
 export const sharpnessOf = (canvas) => (window.devicePixelRatio || 1) * zoomOf(canvas);
 
 /**
@@ -43,10 +43,10 @@ export function prepare(canvas, width, height) {
 }
 
 /**
- * An image of so many pixels a row, on a canvas that can be drawn onto others.
+ * An image of `width` pixels per row, on a canvas that can be drawn onto others.
  * @param {Uint32Array<ArrayBuffer>} pixels
  * @param {number} width
- * @param {HTMLCanvasElement | null} [last] an image that is not needed any more: a new canvas is slow
+ * @param {HTMLCanvasElement | null} [last] a canvas to reuse, because making one is slow
  */
 export function raster(pixels, width, last) {
   const image = new ImageData(new Uint8ClampedArray(pixels.buffer), width);
@@ -56,11 +56,11 @@ export function raster(pixels, width, last) {
   return canvas;
 }
 
-/** Tiles of stripes that were drawn: a new canvas is slow. @type {Map<string, HTMLCanvasElement>} */
+/** Striped tiles already drawn, because making a canvas is slow. @type {Map<string, HTMLCanvasElement>} */
 const tiles = new Map();
 
 /**
- * The stripes of cells that are closed for a reason.
+ * The stripes of cells closed for this reason.
  * @param {Pen} pen
  * @param {string} color
  */
@@ -93,7 +93,7 @@ function stripedTile(color, reason, scale) {
 }
 
 /**
- * A font in the family of an element.
+ * A font in an element's family.
  * @param {Element} element
  * @param {number} size
  */
@@ -101,7 +101,7 @@ export const fontOf = (element, size, weight = 400) =>
   `${weight} ${size}px ${getComputedStyle(element).fontFamily}`;
 
 /**
- * The longest beginning of the text that fits, with an ellipsis where something is left out.
+ * The longest beginning of the text that fits, with an ellipsis if it is cut.
  * @param {{measureText(text: string): {width: number}}} pen
  * @param {string} text
  * @param {number} width
@@ -119,7 +119,7 @@ export function shorten(pen, text, width) {
 }
 
 /**
- * Write a text, in the middle of its height, and no longer than its limit.
+ * Write a text, vertically centred and cut at its limit.
  * @param {Pen} pen
  * @param {string} text
  * @param {[x: number, y: number]} place
@@ -145,7 +145,7 @@ export function strokeBox(pen, color, width, box) {
 }
 
 /**
- * Draw into a part of the canvas only.
+ * Draw, clipped to a part of the canvas.
  * @param {Pen} pen
  * @param {Box} part
  * @param {() => void} draw

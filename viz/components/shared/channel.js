@@ -1,5 +1,7 @@
 // @ts-check
-// How bytes reach a view past its own data: by the name of a channel, from another script of the same document.
+// Named channels that carry bytes to a view from another script of the same document.
+
+import { documentWide } from "./document_wide.js";
 
 /**
  * @typedef {object} Channel
@@ -8,20 +10,18 @@
  * @property {((names: string[]) => void) | null} answer
  */
 
-const KEY = Symbol.for("headlight.channels");
-/** One for the document: each script is a bundle of its own, with its own copy of this module. */
-const held = /** @type {Record<symbol, Map<string, Channel>>} */ (/** @type {unknown} */ (globalThis));
-held[KEY] ??= new Map();
+/** @type {Map<string, Channel>} */
+const channels = documentWide("channels", () => new Map());
 
 /** @param {string} name @returns {Channel} */
 function channel(name) {
-  const found = held[KEY].get(name) ?? { latest: null, listener: null, answer: null };
-  held[KEY].set(name, found);
+  const found = channels.get(name) ?? { latest: null, listener: null, answer: null };
+  channels.set(name, found);
   return found;
 }
 
 /**
- * Say who answers what is asked on a channel: bytes that are published on it.
+ * Set who answers the requests on a channel, by publishing on it.
  * @param {string} name
  * @param {(names: string[]) => void} answer
  */
@@ -29,12 +29,12 @@ export function serve(name, answer) {
   channel(name).answer = answer;
 }
 
-/** Ask for pieces by their names. @param {string} name @param {string[]} names */
+/** Request pieces by name. @param {string} name @param {string[]} names */
 export function ask(name, names) {
   channel(name).answer?.(names);
 }
 
-/** Hand bytes to whoever listens, now or later. @param {string} name @param {Uint8Array} bytes */
+/** Send bytes to the channel's listener, now or when there is one. @param {string} name @param {Uint8Array} bytes */
 export function publish(name, bytes) {
   const to = channel(name);
   to.latest = bytes;
@@ -42,10 +42,10 @@ export function publish(name, bytes) {
 }
 
 /**
- * Listen to a channel: first to what came last, then to all that comes.
+ * Listen to a channel: to the latest bytes, then to all that follow.
  * @param {string} name
  * @param {(bytes: Uint8Array) => void} listener
- * @returns {() => void} ends it
+ * void} ends it => @returns {() => void} stops listening => void} ends it
  */
 export function listen(name, listener) {
   const to = channel(name);
@@ -56,5 +56,5 @@ export function listen(name, listener) {
   };
 }
 
-/** Forget a channel that nobody will listen to again. @param {string} name */
-export const close = (name) => held[KEY].delete(name);
+/** Drop a channel that nobody will listen to again. @param {string} name */
+export const close = (name) => channels.delete(name);

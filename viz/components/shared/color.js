@@ -1,5 +1,5 @@
 // @ts-check
-// Colours: scales, the ink that can be read on them, and the stripes of closed cells.
+// Colour scales, readable ink on them, and the stripes of closed cells.
 
 import { clamp } from "./numbers.js";
 
@@ -10,10 +10,11 @@ import { clamp } from "./numbers.js";
 /** @typedef {Record<ColorName, string> & Scales} Colors of the theme, as frame.py sends them: each "#rrggbb" */
 
 const SHADES = 256;
-// Stripes for closed cells, seen without colour: / for the first reason, \ for the second, both for the third.
+// Stripes tell the reasons of closed cells apart without colour: / for the first, \ for the second, both for the
+// third.
 const STRIPES = [["/"], ["\\"], ["/", "\\"]];
 
-/** The colours of weights from 0 on, of scores to both sides of it. @param {{colors: Scales, kind: string}} data */
+/** The colour scale: sequential for weights, diverging around 0 for scores. @param {{colors: Scales, kind: string}} data */
 export const stopsOf = ({ colors, kind }) => (kind === "scores" ? colors.diverging : colors.sequential);
 
 /** @param {string} hex "#rrggbb" */
@@ -36,7 +37,7 @@ export function ramp(stops, n = SHADES) {
 }
 
 /**
- * Where a share of the whole scale lies among the colours of a ramp; NaN lies at its start.
+ * The index in a ramp of a share of the scale, from 0 to 1; NaN maps to the first colour.
  * @param {number} share
  */
 export const shade = (share) => Math.round(clamp(share, 0, 1) * (SHADES - 1)) || 0;
@@ -44,7 +45,7 @@ export const shade = (share) => Math.round(clamp(share, 0, 1) * (SHADES - 1)) ||
 /** @param {Rgb} color */
 export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 
-/** The opaque colour as a pixel of an image. @param {Rgb} color */
+/** The opaque colour as an image's pixel. @param {Rgb} color */
 export const pixel = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
 /** Relative luminance (WCAG 2.2), from 0 to 1. @param {Rgb} color */
@@ -63,7 +64,7 @@ export function contrast(a, b) {
 export const inkOn = (color) => (luminance(color) > 0.179 ? "#000" : "#fff");
 
 /**
- * The directions of the stripes over cells that are closed for this reason, counted from 1.
+ * The stripe directions of cells closed for this reason, counted from 1.
  * @param {number} reason
  */
 export const stripesOf = (reason) => STRIPES[(reason - 1) % STRIPES.length];

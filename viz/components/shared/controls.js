@@ -1,5 +1,5 @@
 // @ts-check
-// Parts of a page that several views have: a choice between buttons, a box that scrolls, rows of bars.
+// Controls that several views share: a choice between buttons, a box that scrolls, rows of bars.
 
 import { div, h, span } from "./dom.js";
 import { percent } from "./numbers.js";
@@ -8,30 +8,41 @@ import { percent } from "./numbers.js";
 export const namedButton = (text, name, onclick) => h("button", { "aria-label": name, onclick }, text);
 
 /**
- * A row of buttons of which one is on.
+ * A row of buttons, one of which is pressed.
+ * @template {string} Value
+ * @param {string} label for screen readers
+ * @param {[value: Value, text: string][]} options
+ * @param {(value: Value) => void} onChoose
+ */
+export function buttonRow(label, options, onChoose) {
+  const buttons = options.map(([value, text]) => h("button", { onclick: () => onChoose(value) }, text));
+  const row = h("div", { class: "hl-choice-row", role: "group", "aria-label": label }, ...buttons);
+  const press = (/** @type {Value} */ chosen) => {
+    for (const [i, button] of buttons.entries()) button.ariaPressed = String(options[i][0] === chosen);
+  };
+  return { row, press };
+}
+
+/**
+ * A row of buttons after its label.
  * @template {string} Value
  * @param {HTMLElement} parent
  * @param {string} label
  * @param {Partial<Record<Value, string>>} options the text of each
  * @param {(value: Value) => void} onChoose
- * @returns {(chosen: Value) => void} shows which one is on
+ * @returns {(chosen: Value) => void} shows which button is pressed
  */
 export function choice(parent, label, options, onChoose) {
-  const values = /** @type {Value[]} */ (Object.keys(options));
-  const buttons = values.map((value) =>
-    h("button", { onclick: () => onChoose(value) }, options[value] ?? ""),
-  );
-  const parts = [span("hl-choice-label", label), div("hl-choice-row", ...buttons)];
-  parent.append(h("div", { class: "hl-choice", role: "group", "aria-label": label }, ...parts));
-  return (chosen) => {
-    for (const [i, button] of buttons.entries()) button.ariaPressed = String(values[i] === chosen);
-  };
+  const texts = /** @type {[Value, string][]} */ (Object.entries(options));
+  const { row, press } = buttonRow(label, texts, onChoose);
+  parent.append(div("hl-choice", span("hl-choice-label", label), row));
+  return press;
 }
 
 /**
- * Let a box fade out at each edge beyond which there is more of it, because scrollbars hide on many screens.
+ * Fade a box at each edge beyond which it scrolls, because many screens hide scrollbars.
  * @param {HTMLElement} box
- * @returns {() => void} looks again, after a change of what is in the box
+ * @returns {() => void} looks again; call it when the contents have changed
  */
 export function fadeWhereMore(box) {
   const show = () => {
@@ -50,7 +61,7 @@ export function fadeWhereMore(box) {
   return show;
 }
 
-/** Make a box a stop of the Tab key where it scrolls sideways, and only there. @param {Element} box */
+/** Make a box a Tab stop if it scrolls sideways, and only then. @param {Element} box */
 export function stopWhereMore(box) {
   if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
   else box.removeAttribute("tabindex");
@@ -71,9 +82,9 @@ export const track = (probabilities) =>
   div("track", ...Object.entries(probabilities).map(([className, p]) => bar(p, className)));
 
 /**
- * A row of a list of probabilities.
+ * A row in a list of probabilities.
  * @param {HTMLElement} word
- * @param {Record<string, number>} bars the probabilities, by the class of their bars
+ * @param {Record<string, number>} bars probabilities, by the class of their bars
  * @param {{className?: string, rank?: string, numbers?: string[], tag?: string}} row
  */
 export function barRow(word, bars, { className = "", rank = "", numbers, tag = "" }) {

@@ -1,5 +1,5 @@
 // @ts-check
-// Elements. No token ever goes through innerHTML: text is a child.
+// Elements. No token ever passes through innerHTML: text is a child node.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -7,7 +7,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** @typedef {Record<string, unknown>} Attributes */
 
 /**
- * An element with its attributes, its handlers (as `onclick`) and its children.
+ * An element with attributes, handlers (such as `onclick`) and children.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
@@ -22,7 +22,7 @@ export const div = (className, ...children) => h("div", { class: className }, ..
 export const span = (className, ...children) => h("span", { class: className }, ...children);
 
 /**
- * An element of a drawing; see `h`.
+ * An SVG element; see `h`.
  * @template {keyof SVGElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
@@ -46,11 +46,11 @@ function filled(node, attributes = {}, children) {
   return node;
 }
 
-/** How much larger a view is drawn than its own pixels say. @param {Element} element */
+/** The magnification at which an element is drawn. @param {Element} element */
 export const zoomOf = (element) => element.currentCSSZoom ?? 1;
 
 /**
- * Where a pointer is on an element, in the element's own CSS pixels from its corner.
+ * A pointer's position on an element, in the element's CSS pixels from its corner.
  * @param {Element} element
  * @param {{clientX: number, clientY: number}} event
  * @returns {[number, number]}
@@ -62,9 +62,9 @@ export function positionOn(element, { clientX, clientY }) {
 }
 
 /**
- * Where in the window a place on an element is: the other way round.
+ * The inverse of `positionOn`: where in the window a place on an element is.
  * @param {Element} element
- * @param {[x: number, y: number]} place in the element's own CSS pixels from its corner
+ * @param {[x: number, y: number]} place in the element's CSS pixels from its corner
  */
 export function positionInWindow(element, [x, y]) {
   const { left, top } = element.getBoundingClientRect();

@@ -1,12 +1,12 @@
 // @ts-check
-// What frame.py packs, read in the browser: a JSON header, then the arrays that it names.
+// Reads frames packed by frame.py: a JSON header, then the arrays that it names.
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 
-/** @typedef {{colors: import("./color.js").Colors}} Frame what every view is given */
+/** @typedef {{colors: import("./color.js").Colors}} Frame the fields of every view's data */
 
 /**
- * The header's data with each array put in under its name; `any`, because each view knows its own fields.
+ * The header's data with each array under its name; `any`, because each view has its own fields.
  * @param {Uint8Array} bytes
  * @returns {any}
  */
@@ -17,7 +17,7 @@ export function readFrame(bytes) {
   for (const [name, { dtype, shape, offset }] of Object.entries(arrays)) {
     const Type = TYPES[/** @type {keyof typeof TYPES} */ (dtype)];
     const n = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
-    // A copy, because a typed array has to begin at a multiple of its element's size.
+    // A copy, because a typed array must begin at a multiple of its element size.
     const own = bytes.slice(body + offset, body + offset + n * Type.BYTES_PER_ELEMENT);
     data[name] = new Type(own.buffer);
   }
@@ -38,7 +38,7 @@ export function packFrame(data) {
 }
 
 /**
- * A loop, because a call for each byte of a run takes several times as long.
+ * Compares byte by byte in a loop: a callback for each byte of a run takes several times as long.
  * @param {Uint8Array | undefined} a
  * @param {Uint8Array} b
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// What the colours mean.
+// Legends: what the colours of a picture mean.
 
 import { div, span } from "./dom.js";
 
@@ -7,7 +7,7 @@ import { div, span } from "./dom.js";
  * @typedef {object} Meaning
  * @property {string} label
  * @property {readonly string[]} [stops] of a colour bar
- * @property {string[]} [ticks] the numbers under the bar
+ * @property {string[]} [ticks] numbers under the bar
  * @property {[text: string, background: string][]} [swatches] the backgrounds as CSS
  */
 
@@ -34,7 +34,7 @@ function scale(stops, ticks) {
 }
 
 /**
- * Point at a value on the colour bar, or at none.
+ * Move the pointer on the colour bar to a value, or hide it.
  * @param {HTMLElement} box
  * @param {number | null} share of the bar, from 0 to 1
  */

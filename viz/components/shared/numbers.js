@@ -1,11 +1,11 @@
 // @ts-check
-// Small arithmetic, and numbers as they are written.
+// Small arithmetic, and how numbers are written.
 
 /** @param {number} x @param {number} low @param {number} high */
 export const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
 /**
- * A place one step on, as far as there are places.
+ * The place one step away, clamped to the grid of places.
  * @param {readonly number[]} place
  * @param {readonly number[]} step
  * @param {readonly number[]} counts
@@ -17,7 +17,7 @@ export const stepped = (place, step, counts) =>
 export const sum = (values) => values.reduce((a, b) => a + b, 0);
 
 /**
- * Decimals with a minus sign, and none before a zero.
+ * A fixed number of decimals with a real minus sign, and none before zero.
  * @param {number} value
  * @param {number} digits
  */
@@ -27,7 +27,7 @@ export const fixed = (value, digits) =>
     .replace(/^-(?=[0.]*$)/, "")
     .replace("-", "−");
 
-/** A number of any size, as short as it can be told. @param {number} value */
+/** A number of any size, written briefly. @param {number} value */
 export function format(value, digits = 2) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
@@ -38,7 +38,7 @@ export function format(value, digits = 2) {
 }
 
 /**
- * A probability, rounded; but nothing possible is shown as 0 and nothing uncertain as 100.
+ * A rounded probability; nothing possible is shown as 0 and nothing uncertain as 100.
  * @param {number} p
  */
 export function percent(p) {

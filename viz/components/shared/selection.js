@@ -1,12 +1,12 @@
 // @ts-check
-// What was selected, on its way to Python and back.
+// Reports the user's selection to Python, and recognises Python's answer.
 
-/** A key held down repeats faster than pages run: after so many milliseconds only the last is told. */
+/** A held key repeats faster than pages run: only the last selection within so many milliseconds is reported. */
 export const KEY_DELAY = 150;
 
 export class Selection {
   #told = "";
-  /** What Python was told and has not answered yet. @type {string[]} */
+  /** Reported selections that Python has not answered yet. @type {string[]} */
   #unanswered = [];
   #timer = 0;
   /** @type {unknown} */
@@ -17,7 +17,7 @@ export class Selection {
     this.tell = tell;
   }
 
-  /** Tell Python: at once, or when nothing else has been selected for so long. @param {unknown} selection */
+  /** Report a selection: at once, or after a delay in which nothing else is selected. @param {unknown} selection */
   report(selection, delay = 0) {
     this.forget();
     this.#waiting = selection;
@@ -25,12 +25,12 @@ export class Selection {
     else this.#send();
   }
 
-  /** Whether something that was selected is still to be told. */
+  /** Whether a selection is still to be reported. */
   get isWaiting() {
     return this.#timer > 0;
   }
 
-  /** Tell what waits. */
+  /** Report the waiting selection now. */
   flush() {
     if (!this.#timer) return;
     this.forget();
@@ -42,22 +42,22 @@ export class Selection {
     this.tell(this.#waiting);
   }
 
-  /** Drop what waits. */
+  /** Drop the waiting selection. */
   forget() {
     clearTimeout(this.#timer);
     this.#timer = 0;
   }
 
   /**
-   * Whether Python has moved the selection since it was last asked about, and the user has not moved it further.
-   * @param {unknown} selected what Python now says
+   * Whether Python has moved the selection since the last call, and the user has not moved it further.
+   * @param {unknown} selected Python's current selection
    */
   movedByPython(selected) {
     const told = JSON.stringify(selected);
     if (told === this.#told) return false;
     this.#told = told;
     const answered = this.#unanswered.indexOf(told);
-    // A late answer to what the user chose some time ago is no move; after a move no answer is waited for.
+    // A late answer to one of the user's earlier choices is not a move; a move answers all open reports.
     this.#unanswered.splice(0, answered < 0 ? this.#unanswered.length : answered + 1);
     return answered < 0 && !this.#timer;
   }

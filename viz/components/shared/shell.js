@@ -1,6 +1,5 @@
 // @ts-check
-// What all views have in common: being made once and then updated, a stage for pointer and keys, and what they tell
-// Python. A view's own file has only what is its own.
+// Base classes of the views: made once and then updated, with a stage for pointer and keys, and reports to Python.
 
 import { div, h } from "./dom.js";
 import { Selection } from "./selection.js";
@@ -10,17 +9,18 @@ import { announcer, Tooltip } from "./tell.js";
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
- * What a view needs of the page around it.
+ * What a view needs from the page around it.
  * @typedef {object} Host
- * @property {() => any} get what is to be drawn, as frame.py packs it, or as readFrame reads that
- * @property {(listener: () => void) => void} onChange calls the listener whenever there is something else to draw
- * @property {(selection: unknown) => void} select takes what the user selected
- * @property {(names: string[]) => void} [request] asks for more of the data, by name; not where there is no more
- * @property {(data: any) => object} [adapt] what this place has of its own in the data, instead of what came
+ * @property {() => any} get the data, packed by frame.py or as readFrame returns it
+ * @property {(listener: () => void) => void} onChange calls the listener whenever the data changes
+ * @property {(selection: unknown) => void} select receives the user's selection
+ * @property {(names: string[]) => void} [request] requests further pieces of the data by name; absent if there are
+ *   none
+ * @property {(data: any) => object} [adapt] fields of the data that this place replaces
  */
 
 /**
- * A view: made once, updated for other data, placed again for another width.
+ * A view: built once, updated when its data changes, laid out again when its width changes.
  * @template Data
  */
 export class View {
@@ -32,40 +32,40 @@ export class View {
   constructor(root, host) {
     this.root = root;
     this.selection = new Selection(host.select);
-    // Before the user does something elsewhere: a view that reports while the page is being drawn again makes
-    // Streamlit lose what stands after it.
+    // Report before the user acts elsewhere: a view that reports during a run makes Streamlit lose what follows it on
+    // the page.
     root.addEventListener("focusout", ({ relatedTarget }) => {
       if (!root.contains(/** @type {Node | null} */ (relatedTarget))) this.selection.flush();
     });
   }
 
-  /** Put what the view is made of into its root: once, before there is data. */
+  /** Fill the root with the view's elements, once, before there is data. */
   build() {}
 
-  /** There is other data. */
+  /** Take in new data. */
   update() {}
 
-  /** There is another width, or other data; nothing to do where the page does not show the view. */
+  /** Adapt to a new width or new data, unless the view is hidden. */
   layout() {
     this.width = this.root.clientWidth;
     if (this.width) this.place();
   }
 
-  /** Give everything its place in the width there is, and draw it. */
+  /** Lay everything out in the available width, and draw it. */
   place() {}
 
-  /** The page has gone on without the view: a report of it now would call the page back. */
+  /** Clean up when the page drops the view: a later report would bring the old page back. */
   end() {
     this.selection.forget();
   }
 
-  /** Whether the page is still to be told or asked something. */
+  /** Whether a report or a request is still pending. */
   get isTelling() {
     return this.selection.isWaiting;
   }
 
   /**
-   * What tests and benchmarks may know of a view that is not in the document: as `state()` of its element.
+   * State that the document does not show, for tests and benchmarks, which call `state()` of the root element.
    * @returns {object}
    */
   state() {
@@ -74,7 +74,7 @@ export class View {
 }
 
 /**
- * A view with a stage, which has the focus and takes the keys.
+ * A view with a stage, which takes the focus and the keys.
  * @template Data
  * @extends {View<Data>}
  */
@@ -89,7 +89,7 @@ export class StageView extends View {
   say = announcer(this.root);
 
   /**
-   * What a key does; nothing for those that are the browser's.
+   * The action of a key; undefined leaves the key to the browser.
    * @param {string} _key
    * @param {[down: number, right: number]} [_step] of an arrow key
    * @returns {(() => void) | undefined}
@@ -109,7 +109,7 @@ export class StageView extends View {
 }
 
 /**
- * A stage with canvases, on which pointer and keys find places, such as a layer and a head: numbers that say where.
+ * A stage with canvases on which pointer and keys reach places: tuples of numbers, such as a layer and a head.
  * @template {{title: string, selected?: Place | null}} Data
  * @template {number[]} Place
  * @extends {StageView<Data>}
@@ -123,7 +123,7 @@ export class CanvasView extends StageView {
   pointer = null;
   tip = new Tooltip(this.root);
 
-  /** @param {HTMLElement} target where the pointer finds places */
+  /** @param {HTMLElement} target where the pointer reaches places */
   listen(target) {
     target.onpointermove = (event) => this.point(this.find(event), event);
     target.onpointerleave = () => this.point(null);
@@ -139,13 +139,13 @@ export class CanvasView extends StageView {
     return null;
   }
 
-  /** Draw what is hovered and selected. */
+  /** Mark what is hovered and selected. */
   mark() {}
 
   /**
-   * What there is to say of a place.
+   * The tooltip of a place.
    * @param {Place} _place
-   * @param {MouseEvent | null} _event the pointer, if it is there
+   * @param {MouseEvent | null} _event the pointer, if it is on the place
    * @returns {import("./tell.js").Line[]}
    */
   describe(_place, _event) {
@@ -153,9 +153,9 @@ export class CanvasView extends StageView {
   }
 
   /**
-   * Show what a place is.
+   * Hover a place, or none, and show its tooltip.
    * @param {Place | null} place
-   * @param {MouseEvent | null} pointer none where keys have reached the place
+   * @param {MouseEvent | null} pointer null if the place was reached by keys
    */
   point(place, pointer = null) {
     this.pointer = pointer;
@@ -168,7 +168,7 @@ export class CanvasView extends StageView {
     else this.tip.hide();
   }
 
-  /** Where in the window to say what a place is that keys have reached. @param {Place} _place */
+  /** Where in the window to show the tooltip of a place reached by keys. @param {Place} _place */
   cornerOf(_place) {
     return { clientX: 0, clientY: 0 };
   }
@@ -178,7 +178,7 @@ export class CanvasView extends StageView {
     if (place) this.select(place);
   }
 
-  /** Choose a place and tell Python. @param {Place | null} place */
+  /** Select a place and report it. @param {Place | null} place */
   select(place, delay = 0) {
     if (same(place, this.selected)) return;
     this.selected = place;
@@ -187,14 +187,14 @@ export class CanvasView extends StageView {
     this.selection.report(this.reported(place), delay);
   }
 
-  /** Say to screen readers what a place is. @param {Place} place */
+  /** Describe a place to screen readers. @param {Place} place */
   tell(place) {
     const texts = this.describe(place, null).map(([, text]) => text);
     this.say(texts.join(". "));
   }
 
   /**
-   * A selection as Python takes it.
+   * A selection in the form that Python parses.
    * @param {Place | null} place
    * @returns {unknown}
    */
@@ -202,7 +202,7 @@ export class CanvasView extends StageView {
     return place;
   }
 
-  /** Select what Python says, if it has moved the selection. */
+  /** Follow the selection if Python has moved it. */
   follow() {
     const { selected = null } = this.data;
     if (this.selection.movedByPython(selected)) this.selected = selected;

@@ -1,16 +1,16 @@
 // @ts-check
-// What a view says in words: beside the pointer, to screen readers, and how it quotes a token.
+// Tooltips, announcements to screen readers, and quoted tokens.
 
 import { div, h, positionOn } from "./dom.js";
 import { clamp } from "./numbers.js";
 
 /** @typedef {[className: string, text: string]} Line */
 
-/** A token in quotation marks, kept apart from the direction of the text around it. @param {string} token */
+/** A token in quotation marks, isolated from the direction of the surrounding text. @param {string} token */
 export const quoted = (token) => `“\u2068${token}\u2069”`;
 
 /**
- * A line that only screen readers read, spoken when it changes.
+ * A line for screen readers only, spoken when it changes.
  * @param {HTMLElement} root
  * @returns {(text: string) => void}
  */

@@ -1,6 +1,6 @@
 // @ts-check
-// Where the pictures of a stage stand: in a row, with their signs before them, and in further rows where the width is
-// not enough. The cells of a row of pictures begin at the same height, so that the rows of tokens line up.
+// The positions of a stage's pictures: in a row, each after its sign, and in further rows if the width is too small.
+// Cells of pictures in a row begin at the same height, so that token rows line up.
 
 import { clamp } from "../shared/numbers.js";
 
@@ -9,7 +9,7 @@ import { clamp } from "../shared/numbers.js";
  * @property {string} title
  * @property {string[]} labels
  * @property {boolean} has_words
- * @property {number} count how many there are, those that are not shown included
+ * @property {number} count the full count, including those not shown
  */
 /**
  * @typedef {object} Picture
@@ -34,26 +34,26 @@ import { clamp } from "../shared/numbers.js";
  * @property {number} width of all cells
  * @property {number} height of all cells
  * @property {number} left where its sign begins
- * @property {number} middle the height at which its sign stands
+ * @property {number} middle the height of its sign
  * @property {number} labels the width of its rows' labels
- * @property {number} head the height of what stands above its cells
+ * @property {number} head the height of the part above its cells
  * @property {number} full its width with its labels, without its sign
  */
 
 export const SIZE = 14;
 export const TITLE = 22;
-/** Below the cells: the axis' title and the scale. */
+/** The height of axis title and scale below the cells. */
 export const FOOT = 44;
 const LONGEST = 130;
-/** Pictures become narrower, as far as this, to stand in one row. */
+/** Widths to try, so that pictures fit in one row. */
 const WIDTHS = [340, 290, 240, 200, 165, 135, 112];
 const TALLEST = 480;
-/** Of the cells of a picture whose rows are dimensions. */
+/** The most height for the cells of a picture whose rows are dimensions. */
 const HIGHEST = 220;
 const CELL = [46, 24];
 const GAP = 14;
 
-/** Whether the places of an axis have names at all. @param {Axis} axis */
+/** Whether the places of an axis have names. @param {Axis} axis */
 export const isNamed = ({ labels }) => labels.length > 1 || Boolean(labels[0]);
 
 /**
@@ -92,7 +92,7 @@ function arrange(pictures, width, widest, measure) {
   /** The last picture in this row with labels. @type {Picture | null} */
   let last = null;
   for (const picture of pictures) {
-    // Rows that line up with those of the picture before have their labels there.
+    // Rows that line up with those of the previous picture use its labels.
     let place = sized(picture, width, widest, measure, last !== null && sameRows(picture, last));
     const sign = picture.sign ? 1.3 * measure(picture.sign) + 2 * GAP : row.length ? 2 * GAP : 0;
     if (row.length && x + sign + place.full > width) {
@@ -114,16 +114,16 @@ function arrange(pictures, width, widest, measure) {
   return { places, height: y, rows };
 }
 
-/** Whether two pictures that stand beside each other have the same rows. @param {Picture} a @param {Picture} b */
+/** Whether two neighbouring pictures have the same rows. @param {Picture} a @param {Picture} b */
 const sameRows = (a, b) => isNamed(a.rows) && String(a.rows.labels) === String(b.rows.labels);
 
 /**
- * The sizes of a picture; its place is still to come.
+ * The sizes of a picture; its position is computed later.
  * @param {Picture} picture
  * @param {number} width
  * @param {number} widest
  * @param {(text: string) => number} measure
- * @param {boolean} isLabelled whether its rows have their labels elsewhere
+ * @param {boolean} isLabelled whether another picture labels its rows
  * @returns {Place}
  */
 function sized({ name, rows, columns, kind, words }, width, widest, measure, isLabelled) {
@@ -140,7 +140,7 @@ function sized({ name, rows, columns, kind, words }, width, widest, measure, isL
       ? Math.min(LONGEST, longest(columns.labels)) + 8
       : 20;
   const [cells, high] = [n * wide, m * tall];
-  // Names and titles of narrow pictures are wider than their cells.
+  // Names and titles may be wider than a narrow picture's cells.
   const full = labels + Math.max(cells, Math.min(width - labels, 1.12 * measure(name) + 6), 64);
   return {
     x: 0,
@@ -158,9 +158,9 @@ function sized({ name, rows, columns, kind, words }, width, widest, measure, isL
 }
 
 /**
- * Every how many-th label has room.
+ * The step between labels that fit.
  * @param {number} size of a cell
- * @param {number} needed by a label
+ * @param {number} needed the size of a label
  */
 export const every = (size, needed) => {
   const least = Math.ceil(needed / size);
@@ -168,7 +168,7 @@ export const every = (size, needed) => {
 };
 
 /**
- * The cell at a place of the canvas.
+ * The cell at a point of the canvas.
  * @param {Place[]} places
  * @param {Picture[]} pictures
  * @param {[x: number, y: number]} at

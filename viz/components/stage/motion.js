@@ -1,15 +1,15 @@
 // @ts-check
-// How one stage turns into the next: what was there already moves to its new place, the others appear, and the result
-// grows out of what it is made of.
+// The animation from one stage to the next: pictures of both stages move, new ones appear, and the result grows out
+// of the first operand.
 
 /** @typedef {import("../shared/canvas.js").Box} Box */
 /** @typedef {{path: string, box: Box}} Stood */
 
 export const MILLISECONDS = 400;
-/** The share of the time in which things move to their places; the result grows in the rest. */
+/** The share of the time spent moving; the result grows in the rest. */
 const MOVING = 0.5;
 
-/** Whether the reader wants no motion. */
+/** Whether the reader prefers no motion. */
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** @param {number} t from 0 to 1 */
@@ -22,9 +22,9 @@ const between = (from, to, t) => /** @type {Box} */ (to.map((end, i) => from[i] 
 const within = (t, start, end) => eased(Math.min(1, Math.max(0, (t - start) / (end - start))));
 
 /**
- * Where everything is at a moment, and how much of it is seen.
+ * The position and opacity of every picture at a moment.
  * @param {Stood[]} now the last one is the result
- * @param {Stood[]} before of the stage before
+ * @param {Stood[]} before the previous stage's
  * @param {number} t from 0 to 1
  * @returns {{box: Box, alpha: number}[]}
  */
@@ -35,7 +35,7 @@ export function moment(now, before, t) {
       return { box: between(now[0].box, box, grown), alpha: grown };
     }
     const arrived = within(t, 0, MOVING);
-    // The last of the same tensor: the result of the stage before.
+    // The last picture of the same tensor: the previous stage's result.
     const stood = path ? before.findLast((one) => one.path === path) : undefined;
     return stood ? { box: between(stood.box, box, arrived), alpha: 1 } : { box, alpha: arrived };
   });

@@ -1,5 +1,5 @@
 // @ts-check
-// Paints the pictures of a stage: their cells as an image each, and names, labels and scales around them.
+// Paints a stage's pictures: each one's cells as an image, with names, labels and scales around them.
 
 import { clipped, fillBox, fontOf, hatching, raster, strokeBox, write } from "../shared/canvas.js";
 import { css, inkOn, pixel, ramp, rgbOf, shade } from "../shared/color.js";
@@ -18,11 +18,11 @@ const SCALE = 70;
 /** The colours of a picture's numbers. @param {Filled} picture @param {import("../shared/color.js").Colors} colors */
 const stops = ({ kind }, colors) => (kind === "signed" ? colors.diverging : colors.sequential);
 
-/** Whether its colours say something: not of one number alone. @param {Filled} picture */
+/** Whether its colours carry information: not for a single number. @param {Filled} picture */
 const isColored = ({ kind, values }) => (kind === "signed" || kind === "share") && values.length > 1;
 
 /**
- * One pixel for each cell; null where cells have no colour.
+ * An image with one pixel per cell; null if cells have no colour.
  * @param {Filled} picture
  * @param {import("../shared/color.js").Colors} colors
  */
@@ -39,14 +39,14 @@ export function image(picture, colors) {
 }
 
 /**
- * The cells of a picture, wherever they are on their way.
+ * Paint the cells of a picture, also in mid-animation.
  * @param {Brush} brush
  * @param {Filled} picture
  * @param {HTMLCanvasElement | null} cells
  * @param {Box} box
  */
 export function paintCells({ pen, colors }, picture, cells, box) {
-  // Where cells are narrower than a pixel, their colours are averaged and none is left out.
+  // Cells narrower than a pixel are averaged, so that none is left out.
   pen.imageSmoothingEnabled = cells !== null && (cells.width > box[2] || cells.height > box[3]);
   pen.imageSmoothingQuality = "high";
   if (cells) pen.drawImage(cells, ...box);
@@ -69,7 +69,7 @@ function hatch({ pen, colors }, { closed, columns, rows }, [x, y, width, height]
 }
 
 /**
- * All that stands on and around the cells of a picture that is in its place.
+ * Paint everything on and around the cells of a picture at rest.
  * @param {Brush} brush
  * @param {Filled} picture
  * @param {Place} place
@@ -118,7 +118,7 @@ function columnLabels({ pen, colors }, { columns }, place) {
     const step = every(place.wide, 34);
     for (let column = 0; column < columns.labels.length; column += step) {
       const at = /** @type {[number, number]} */ ([place.x + (column + 0.5) * place.wide, place.y - 9]);
-      // The first number begins with its column, where the column is narrow.
+      // In a narrow column the first number is left-aligned.
       const align = column === 0 && place.wide < 20 ? "left" : "center";
       if (align === "left") at[0] = place.x;
       write(pen, columns.labels[column], at, { font, color: colors.muted, align });
@@ -167,7 +167,7 @@ function numbers({ pen, colors }, picture, place) {
 }
 
 /**
- * The axes' titles and the scale.
+ * Paint the axes' titles and the scale.
  * @param {Brush} brush
  * @param {Filled} picture
  * @param {Place} place
@@ -197,7 +197,7 @@ function foot({ pen, colors }, picture, place) {
 }
 
 /**
- * How many of what: "7 queries × 64 dimensions", and what is not shown of them.
+ * The sizes of a picture, such as "7 queries × 64 dimensions", and how much of them is shown.
  * @param {Axis} rows
  * @param {Axis} columns
  */
@@ -208,7 +208,7 @@ export function sizes(rows, columns) {
   return said.join(" × ");
 }
 
-/** The same without what they are. @param {Axis} rows @param {Axis} columns */
+/** The same without the names. @param {Axis} rows @param {Axis} columns */
 const brief = (rows, columns) => [rows, columns].filter(isNamed).map(shown).join(" × ");
 
 /** @param {Axis} axis */

@@ -1,6 +1,6 @@
 // @ts-check
-// One stage of a sentence's way: matrices, and what they become. Pointer and keys find cells; what a cell of the
-// result is made of is framed in the others.
+// One stage of a sentence's way through the model: matrices and their result. Pointer and keys reach cells; the
+// operand cells that feed a cell of the result are framed.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { layers, penOf, prepare, strokeBox } from "../shared/canvas.js";
@@ -34,11 +34,11 @@ class StagePictures extends CanvasView {
   /** @type {import("./layout.js").Place[]} */
   places = [];
   height = 0;
-  /** The stage that is drawn, and where its pictures stood. @type {import("./motion.js").Stood[]} */
+  /** The positions of the pictures of the stage that is drawn. @type {import("./motion.js").Stood[]} */
   stood = [];
   shown = "";
   frame = 0;
-  /** How often one stage has turned into another by moving. */
+  /** How many animations have run. */
   moves = 0;
 
   build() {
@@ -61,7 +61,7 @@ class StagePictures extends CanvasView {
     this.selected = null;
     this.point(null);
     this.note.textContent =
-      "Point at a cell, or move to it by arrow keys, to read it in full and to see what it is made of.";
+      "Point at a cell, or move to it with the arrow keys, to read it in full and to see which cells it is computed from.";
     const isOther = this.shown !== "" && this.shown !== data.stage;
     this.shown = data.stage;
     this.layout();
@@ -83,7 +83,7 @@ class StagePictures extends CanvasView {
     this.mark();
   }
 
-  /** Turn the stage before into this one. @param {import("./motion.js").Stood[]} before */
+  /** Animate the change from the previous stage. @param {import("./motion.js").Stood[]} before */
   move(before) {
     const start = performance.now();
     this.moves += 1;
@@ -114,7 +114,7 @@ class StagePictures extends CanvasView {
     return cellAt(this.places, this.pictures, positionOn(this.drawn.canvas, event));
   }
 
-  /** Frame a cell, and what it is made of. */
+  /** Frame a cell, and the operand cells that feed it. */
   mark() {
     const pen = prepare(this.drawn.overlay, this.width, this.height);
     const cell = this.hovered ?? this.selected;
@@ -165,7 +165,8 @@ class StagePictures extends CanvasView {
     const lines = [["title", `${name}: ${where.join(", ")}`]];
     if (kind === "words") lines.push(["value", quoted(words[row])]);
     else lines.push(["value", closed?.[at] ? closedValue(kind) : precise(values[at], kind)]);
-    if (number === this.pictures.length - 1 && number > 0) lines.push(["quiet", "Made of what is framed."]);
+    if (number === this.pictures.length - 1 && number > 0)
+      lines.push(["quiet", "Computed from the framed cells."]);
     return lines;
   }
 
@@ -175,7 +176,7 @@ class StagePictures extends CanvasView {
     return positionInWindow(this.drawn.canvas, [x + (column + 1) * wide, y + (row + 1) * tall]);
   }
 
-  /** Choosing a cell is the browser's alone. @param {Cell | null} cell */
+  /** Select a cell, which is not reported to Python. @param {Cell | null} cell */
   select(cell) {
     this.selected = cell;
     this.mark();
@@ -197,7 +198,7 @@ class StagePictures extends CanvasView {
     };
   }
 
-  /** The cell one step on; from the edge of a picture to the next one. @param {[number, number]} step */
+  /** The cell one step away; from a picture's edge to the next picture. @param {[number, number]} step */
   next([down, right]) {
     const last = this.pictures.length - 1;
     if (!this.selected) return /** @type {Cell} */ ([last, 0, 0]);
@@ -239,7 +240,7 @@ const named = ({ title, labels, has_words }, i) =>
 /** @param {string} kind */
 const closedValue = (kind) => (kind === "share" ? "0: closed" : "−∞: closed");
 
-/** A number with the digits that float32 has. @param {number} value @param {string} kind */
+/** A number with all the digits of a float32. @param {number} value @param {string} kind */
 const precise = (value, kind) => (kind === "ids" ? String(value) : format(value, 6));
 
 export const mount = mounting(StagePictures, "pictures", style);

@@ -1,10 +1,10 @@
 // @ts-check
-// Light, dark or the system's choice, for the whole app at once.
+// Switches the whole app to light, dark or the system's theme.
 //
-// Streamlit has no call for this. Its own menu, which the app does not show, changes the theme by a React context,
-// found here from this component's own element upwards; so a change is as quick as the menu's, and nothing is
-// reloaded. (A message as from a host page would do it too, if the app obeyed the messages of other pages.) Another
-// version of Streamlit may hide the context: then a sentence says so.
+// Streamlit has no API for this. Its own menu, which the app hides, changes the theme through a React context, which
+// is found here by walking up from this component's element: no reload is needed. (A message from a host page would
+// do it too, if the app accepted messages from other pages.) If another version of Streamlit hides the context, a
+// sentence says so.
 
 /**
  * @typedef {object} ThemeContext
@@ -15,9 +15,9 @@
 /** @typedef {"System" | "Light" | "Dark"} Choice */
 
 const REMEMBERED = "headlight-theme";
-/** The last word of Streamlit's name for each. */
+/** The last word of Streamlit's name for each choice. */
 const SUFFIX = { System: "Auto", Light: "Light", Dark: "Dark" };
-/** A theme that has been set is painted within a frame or two; a busy machine may need longer. */
+/** A new theme is painted within a frame or two; a busy machine may take longer. */
 const PATIENCE_MILLISECONDS = 3000;
 
 /** @param {string | null} text @returns {Choice} */
@@ -38,7 +38,7 @@ function themeContext(element) {
 }
 
 /**
- * Have Streamlit change its theme; false where this version of it does not let us.
+ * Set Streamlit's theme; returns false if this version does not allow it.
  * @param {Choice} choice
  * @param {Element} element
  */
@@ -71,12 +71,12 @@ export default function ({ parentElement, data, setTriggerValue }) {
     if (failure.hidden) setTimeout(verify, PATIENCE_MILLISECONDS);
   };
 
-  // Python draws its figures in the theme that it was told at a run: ask for another run when the page is painted
-  // in a different one, whoever changed it. The style sheet makes a change of colour a transition.
+  // Python draws figures in the theme it knew at the last run: request another run when the page is painted in a
+  // different theme. The style sheet turns a change of colour into a transition, which is heard here.
   const report = () => {
     if (painted() !== data.theme) setTriggerValue("changed", true);
   };
-  // What was chosen before this script was there counts too.
+  // A choice made before this script was loaded counts too.
   /** @type {HTMLInputElement | null} */
   const early = group.ontransitionstart ? null : group.querySelector("input:checked");
   if (early) localStorage.setItem(REMEMBERED, early.value);

@@ -1,6 +1,6 @@
 // @ts-check
-// A sentence as the model gets it: one chip per token, with its position and its id; unknown words are marked,
-// and the tokens of one word are framed together.
+// A sentence as the model receives it: one chip per token, with position and id; unknown words are marked, and a
+// word's tokens share a frame.
 
 import { forStreamlit, mounting } from "../mount.js";
 import { hatchSwatch } from "../shared/color.js";
@@ -16,12 +16,12 @@ import style from "./style.css";
  * @property {string} title
  * @property {string} note
  * @property {Token[]} tokens
- * @property {[word: string, count: number][]} words how many tokens each word has, in their order
+ * @property {[word: string, count: number][]} words each word with its number of tokens, in order
  */
 
 /** @extends {View<StripData>} */
 class TokenStrip extends View {
-  // A list that scrolls has to be within reach of the keyboard.
+  // A list that scrolls must be reachable by keyboard.
   list = h("div", { class: "hl-tokens", role: "list", tabindex: 0 });
   fade = fadeWhereMore(this.list);
   note = div("hl-note");

@@ -47,7 +47,7 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
     expect_another_picture()
     click_map(page, view, 4, 3)
     expect_another_picture()
-    choose(view, "What each cell shows", "Raw scores")
+    choose(view, "Numbers in the cells", "Raw scores")
     expect_another_picture()
     chosen = state(view)["choice"]
     wait_until(page, lambda: line.sent > sent, "the choice was not told")

@@ -43,7 +43,7 @@ def test_the_tooltip_has_the_cell_number(page: Page, url: str) -> None:
 @pytest.mark.slow
 def test_a_closed_cell_says_why(page: Page, url: str) -> None:
     view = open_view(page, url, "viewer", "scores=1&padding=2")
-    choose(view, "What each cell shows", "Scores after the mask")
+    choose(view, "Numbers in the cells", "Scores after the mask")
     for attention_name, cell, reason in [
         ("Decoder self-attention", (2, 5), "future: comes after the query"),
         ("Cross-attention", (3, 12), "padding"),

@@ -1,10 +1,10 @@
 // @ts-check
-// The arithmetic of attention, step by step as the model does it, on float32 numbers.
+// The arithmetic of attention on float32 numbers, in the model's own steps.
 
 import { sum } from "../../shared/numbers.js";
 
 /**
- * The terms of a dot product and their sums so far, of which the last is the product.
+ * The terms of a dot product and their running sums, the last of which is the product.
  * @param {Float32Array} q
  * @param {Float32Array} k
  */
@@ -19,11 +19,11 @@ export function dotProduct(q, k) {
 }
 
 /**
- * The softmax of a row among its open keys.
+ * The softmax of a row over its open keys.
  * @param {Float32Array} scores
  * @param {Uint8Array} closed
  * @returns {{strongest: number, largest: number, powers: Float32Array, total: number}} the open key with the largest
- *     score (-1 where none is open), that score, e to the power of each score minus it, and the sum of those
+ *   score (-1 if none is open), that score, e^(score − largest) for each key, and their sum
  */
 export function softmaxRow(scores, closed) {
   let strongest = -1;
@@ -36,8 +36,7 @@ export function softmaxRow(scores, closed) {
 }
 
 /**
- * The keys of a row to be shown: all of them in their order, or of many the heaviest, first the heaviest, and the
- * chosen one in any case.
+ * The keys of a row to show: all in order, or if there are many, the heaviest by weight and the chosen one.
  * @param {Float32Array} weights
  * @param {number} chosen
  * @param {number} most
@@ -49,14 +48,14 @@ export function shownKeys(weights, chosen, most) {
   return heaviest.includes(chosen) ? heaviest : [...heaviest.slice(0, -1), chosen];
 }
 
-/** The place of a key in the order of weights, from 1. @param {Float32Array} weights @param {number} key */
+/** The rank of a key by weight, from 1. @param {Float32Array} weights @param {number} key */
 export const rankOf = (weights, key) => 1 + weights.filter((weight) => weight > weights[key]).length;
 
 /** @param {Float32Array} vector @param {number} factor */
 export const times = (vector, factor) => vector.map((value) => value * factor);
 
 /**
- * The sum of vectors, which stand one after the other, each times its weight.
+ * The weighted sum of vectors, which are stored one after the other.
  * @param {Float32Array} weights
  * @param {Float32Array} vectors
  */
@@ -74,8 +73,7 @@ export function weightedSum(weights, vectors) {
 export const lengthOf = (vector) => Math.fround(Math.hypot(...vector));
 
 /**
- * How far a part goes in the direction of the whole, of 1: the shares of all parts add up to 1. NaN where the whole
- * is nothing.
+ * The share of a part in the direction of the whole; the shares of all parts sum to 1. NaN if the whole is 0.
  * @param {Float32Array} part
  * @param {Float32Array} whole
  */
@@ -85,7 +83,7 @@ export function shareOf(part, whole) {
 }
 
 /**
- * The weight between two words: the mean over the query's tokens of the sums over the key's.
+ * The weight between two words: the mean over the query's tokens of the sum over the key's.
  * @param {Float32Array} weights between tokens, row after row
  * @param {number[]} queries
  * @param {number[]} keys

@@ -1,5 +1,5 @@
 // @ts-check
-// What the browser holds of one cell. What is null is on its way, unless the family does not have it at all.
+// The numbers of one cell, as far as the browser has them. Null means pending, or unknown for this attention.
 
 import { dotProduct, softmaxRow } from "./arithmetic.js";
 import { Sources } from "./sources.js";
@@ -43,7 +43,7 @@ export function factsOf({ run, family, choice, sheet, cell }) {
 }
 
 /**
- * The vectors of a head; only those that every head has are asked for.
+ * The vectors of a head; only those that every head has are requested.
  * @param {import("../run.js").HeldRun} run
  * @param {import("../run.js").Family} family
  * @param {number} layer
@@ -65,5 +65,5 @@ function vectorsOf(run, family, layer, head) {
   };
 }
 
-/** A token by its place. @param {Facts} facts @param {"queries" | "keys"} axis @param {number} position */
+/** A token by its position. @param {Facts} facts @param {"queries" | "keys"} axis @param {number} position */
 export const tokenOf = ({ run, family }, axis, position) => run.sides[family[axis]].tokens[position];

@@ -1,5 +1,5 @@
 // @ts-check
-// What the chosen cell moves: its weight times the key's value, and what W_O makes of that.
+// What the chosen cell moves: its weight times the key's value, before and after W_O.
 
 import { h } from "../../shared/dom.js";
 import { fixed } from "../../shared/numbers.js";
@@ -20,35 +20,16 @@ export function valueRows(facts) {
   const ofV = (/** @type {number | string} */ at) => sources.ofKey("v", key, width, at);
   const ofZ = (/** @type {number | string} */ at) => sources.ofQuery("z", query, width, at);
   const added = (/** @type {number | string} */ at) => `${sources.cell("weights", query, key)} × ${ofV(at)}`;
+  const part = v && weight !== null ? times(v, weight) : null;
   return [
-    {
-      name: "v",
-      text: `key ${key} ${quoted(tokenOf(facts, "keys", key))}`,
-      values: v,
-      whole: ofV(":"),
-      source: ofV,
-    },
-    {
-      name: "weight · v",
-      text: "what this key adds to z",
-      values: v && weight !== null ? times(v, weight) : null,
-      whole: added(":"),
-      source: added,
-      scale: "z",
-    },
-    {
-      name: "z",
-      text: "the sum over all keys",
-      values: z,
-      whole: ofZ(":"),
-      source: ofZ,
-      scale: "z",
-    },
+    { name: "v", text: `key ${key} ${quoted(tokenOf(facts, "keys", key))}`, values: v, source: ofV },
+    { name: "weight · v", text: "what this key adds to z", values: part, source: added, scale: "z" },
+    { name: "z", text: "the sum over all keys", values: z, source: ofZ, scale: "z" },
   ];
 }
 
 /**
- * What W_O makes of one key's part and of the whole of z; null where it is on its way.
+ * One key's part and the whole of z after W_O; null while pending.
  * @param {Facts} facts
  */
 export function throughOutput({ vectors, weights, weight, key }) {
@@ -67,23 +48,16 @@ export function outputRows({ query, key, sources, vectors, q }, out) {
     `${sources.cell("weights", query, key)} × (${sources.ofKey("v", key, width)} · ${w_o(at)})`;
   const whole = (/** @type {number | string} */ at) => `${sources.ofQuery("z", query, width)} · ${w_o(at)}`;
   const pending = vectors.areHere ? "" : "…";
+  const all = `all that this head adds to its sublayer's output ${pending}`;
   return [
     {
       name: "weight · v W_O",
       text: `what this key adds ${pending}`,
       values: out?.part,
-      whole: part(":"),
       source: part,
       scale: "out",
     },
-    {
-      name: "z W_O",
-      text: `all that this head adds to its sublayer's output ${pending}`,
-      values: out?.whole,
-      whole: whole(":"),
-      source: whole,
-      scale: "out",
-    },
+    { name: "z W_O", text: all, values: out?.whole, source: whole, scale: "out" },
   ];
 }
 

@@ -1,20 +1,20 @@
 // @ts-check
-// A number of the run on the page: it names the tensor that it came from, and a click or Enter copies it.
+// Numbers and formulas. Each number of the run names the tensor that it comes from; a click or Enter copies it.
 
 import { h, span } from "../../shared/dom.js";
+import { float32Text } from "../../shared/float32.js";
 import { format } from "../../shared/numbers.js";
-import { float32Text } from "./float32.js";
 
-/** What stands in the place of a number that is on its way. */
+/** The text of a pending number. */
 const PENDING = "…";
 
-/** A number as it is written here; a 0 without decimals is exactly 0. @param {number} value */
+/** Writes a number; a 0 without decimals is exactly 0. @param {number} value */
 export const written = (value) => (value === 0 ? "0" : format(value, 3));
 
 /**
- * @param {string} name of the number, different from all others of the panel
- * @param {number | null | undefined} value none while it is on its way
- * @param {string} source the tensor, or what is done with tensors
+ * @param {string} name unique within the panel
+ * @param {number | null | undefined} value null while pending
+ * @param {string} source the tensor, or the operation on tensors
  * @param {string} [text]
  */
 export function number(name, value, source, text) {
@@ -23,7 +23,7 @@ export function number(name, value, source, text) {
 }
 
 /**
- * A value that is copied as another text than it is shown.
+ * A value whose copied text differs from the text shown.
  * @param {string} name
  * @param {string} value
  * @param {string} source
@@ -32,7 +32,7 @@ export function number(name, value, source, text) {
 export const copied = (name, value, source, text) =>
   h("button", { class: "hl-number", "data-name": name, value, title: source, tabindex: -1 }, text);
 
-/** Symbols of a formula; what follows an underscore is an index. @param {string} name */
+/** A symbol of a formula; an underscore begins an index. @param {string} name */
 export const symbol = (name) =>
   h("var", {}, ...name.split(/_(\w+)/).map((part, i) => (i % 2 ? h("sub", {}, part) : part)));
 
@@ -52,5 +52,5 @@ export const term = (...children) => span("hl-term", ...children);
 /** @param {...import("../../shared/dom.js").Child} terms */
 export const formula = (...terms) => h("p", { class: "hl-formula" }, ...terms);
 
-/** In a formula: what follows begins a line. */
+/** A line break in a formula. */
 export const newLine = () => span("hl-new-line");

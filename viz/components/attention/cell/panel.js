@@ -1,10 +1,10 @@
 // @ts-check
 // The arithmetic of the chosen cell, step by step: from two vectors to a weight, and to what the weight moves.
 
+import { copyText } from "../../shared/clipboard.js";
 import { div, h, span } from "../../shared/dom.js";
 import { announcer } from "../../shared/tell.js";
 import { pathOf } from "../run.js";
-import { copyText } from "./copying.js";
 import { factsOf } from "./facts.js";
 import { outputNumbers, outputRows, throughOutput, valueRows } from "./moved.js";
 import { roundNumbers } from "./rounding.js";
@@ -25,9 +25,9 @@ const NOT_TRANSPOSED =
   "In this model heads are not transposed back before W_O: no part of W_O belongs to one head alone.";
 
 export class CellPanel {
-  /** What is shown, so that nothing is made again for nothing. */
+  /** What the panel shows now: it is rebuilt only if this changes. */
   look = "";
-  /** What each attention is known to do to q and k. @type {Map<string, import("./score.js").Extras>} */
+  /** What each attention does to q and k, as far as known. @type {Map<string, import("./score.js").Extras>} */
   extras = new Map();
   steps = {
     pair: new Step("A query looks at a key"),
@@ -60,7 +60,7 @@ export class CellPanel {
     this.listen();
   }
 
-  /** Read out and copy the numbers that are buttons. */
+  /** Show the source of numbers, which are buttons, and copy them. */
   listen() {
     const read = (/** @type {Event} */ event) => {
       const stop = numberAt(event);
@@ -101,7 +101,7 @@ export class CellPanel {
     if (name) this.#focus(name);
   }
 
-  /** All that what is shown depends on. @param {Scene} scene @param {Facts} facts */
+  /** Everything that the panel's contents depend on. @param {Scene} scene @param {Facts} facts */
   #lookOf({ run, choice, sheet, colors }, facts) {
     const { family, layer, head, query, key, weights, scores, vectors } = facts;
     const here = [weights, scores].map(Boolean);
@@ -157,11 +157,11 @@ export class CellPanel {
     steps.moved.show([]);
     steps.output.strips.hidden = !movesThrough;
     steps.output.show([], movesThrough ? outputNumbers(facts, out) : [NOT_TRANSPOSED]);
-    // Last of all, as it has the browser lay out what has been written.
+    // Last, because it makes the browser lay out everything written before.
     for (const strips of this.strips) strips.layout();
   }
 
-  /** What this attention does to q and k; as its other heads do where this one's vectors are on their way. @param {Facts} facts */
+  /** What this attention does to q and k; taken from its other heads while this one's vectors are pending. @param {Facts} facts */
   #extrasOf({ family, vectors }) {
     if (vectors.areHere) {
       this.extras.set(family.name, {
@@ -172,7 +172,7 @@ export class CellPanel {
     return this.extras.get(family.name) ?? { rotated: false, normed: false };
   }
 
-  /** Give the focus back to a number that has been made again. @param {string} name */
+  /** Give the focus back to a number that was rebuilt. @param {string} name */
   #focus(name) {
     const again = [...this.box.querySelectorAll("[data-name]")]
       .map((node) => /** @type {HTMLElement} */ (node))
@@ -185,13 +185,13 @@ export class CellPanel {
 /** @param {Element} element */
 const rootOf = (element) => /** @type {Document | ShadowRoot} */ (element.getRootNode());
 
-/** The number that an event is about. @param {Event} event @returns {HTMLButtonElement | null} */
+/** The number at an event's target. @param {Event} event @returns {HTMLButtonElement | null} */
 function numberAt({ target }) {
   return /** @type {Element} */ (target).closest("button.hl-number, button.hl-copy");
 }
 
 /**
- * What there is to say of numbers that are not here, and never come, or are rounded.
+ * The note on numbers that are unavailable or rounded.
  * @param {import("../run.js").HeldRun} run
  * @param {Facts} facts
  * @param {boolean} hasScores

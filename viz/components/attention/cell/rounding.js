@@ -1,5 +1,5 @@
 // @ts-check
-// The numbers of a cell whose weights are rounded, as in a saved page: none shows or copies a digit that is not known.
+// Limits the numbers of a cell with rounded weights, as in a saved page, to their known digits, shown and copied.
 
 import { fixed } from "../../shared/numbers.js";
 

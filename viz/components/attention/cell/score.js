@@ -1,5 +1,5 @@
 // @ts-check
-// How the score of a cell is made: who looks at whom, q · k, what else the model does to it, and the mask.
+// How a cell's score is computed: the tokens, q · k, what else the model does to it, and the mask.
 
 import { div, h, span } from "../../shared/dom.js";
 import { quoted } from "../../shared/tell.js";
@@ -12,7 +12,7 @@ import { withoutMask } from "./summary.js";
 /** @typedef {import("../../shared/dom.js").Child} Child */
 /** @typedef {{rotated: boolean, normed: boolean}} Extras what this attention does to q and k before their product */
 
-/** A scale that is the root of d_head up to the last digits of a float. */
+/** Tolerance for a scale to count as the root of d_head. */
 const SAME = 1e-4;
 
 /** @param {Facts} facts */
@@ -36,44 +36,22 @@ export function pair(facts) {
 const chip = (place, token, marks) =>
   div("hl-chip", span("place", place), span("word", token), ...marks.map((mark) => span("mark", mark)));
 
-/** The strips of q, k, their products and their sums. @param {Facts} facts @returns {import("./strips.js").Row[]} */
+/** The strips of q, k, their products and running sums. @param {Facts} facts @returns {import("./strips.js").Row[]} */
 export function vectorRows(facts) {
   const { q, k, product, query, key, sources } = facts;
   const width = q?.length ?? 0;
   const ofQ = (/** @type {number | string} */ at) => sources.ofQuery("q", query, width, at);
   const ofK = (/** @type {number | string} */ at) => sources.ofKey("k", key, width, at);
-  const sums = (/** @type {number | string} */ at) =>
-    `sum of q ⊙ k up to dimension ${at} of ${sources.path}, head ${sources.head}`;
+  const times = (/** @type {number | string} */ at) => `${ofQ(at)} ${at === ":" ? "⊙" : "×"} ${ofK(at)}`;
+  const upTo = (/** @type {number | string} */ at) =>
+    `sum of q ⊙ k up to dimension ${at === ":" ? "0, 1, 2 …" : at} of ${sources.path}, head ${sources.head}`;
+  const [asQuery, asKey] = [tokenOf(facts, "queries", query), tokenOf(facts, "keys", key)].map(quoted);
+  const sum = "the sum so far; it ends at q · k";
   return [
-    {
-      name: "q",
-      text: `query ${query} ${quoted(tokenOf(facts, "queries", query))}`,
-      values: q,
-      whole: ofQ(":"),
-      source: ofQ,
-    },
-    {
-      name: "k",
-      text: `key ${key} ${quoted(tokenOf(facts, "keys", key))}`,
-      values: k,
-      whole: ofK(":"),
-      source: ofK,
-    },
-    {
-      name: "q ⊙ k",
-      text: "q times k in each dimension",
-      values: product?.terms,
-      whole: `${ofQ(":")} ⊙ ${ofK(":")}`,
-      source: (at) => `${ofQ(at)} × ${ofK(at)}`,
-    },
-    {
-      name: "Σ q ⊙ k",
-      text: "the sum so far; it ends at q · k",
-      values: product?.sums,
-      whole: sums("0, 1, 2 …"),
-      source: sums,
-      line: true,
-    },
+    { name: "q", text: `query ${query} ${asQuery}`, values: q, source: ofQ },
+    { name: "k", text: `key ${key} ${asKey}`, values: k, source: ofK },
+    { name: "q ⊙ k", text: "q times k in each dimension", values: product?.terms, source: times },
+    { name: "Σ q ⊙ k", text: sum, values: product?.sums, source: upTo, line: true },
   ];
 }
 
@@ -125,7 +103,7 @@ function scalingOf({ family, q }) {
   return isRoot ? "root" : "factor";
 }
 
-/** What q · k is multiplied by, in as few digits as say it. @param {Facts} facts */
+/** The factor of q · k, in as few digits as possible. @param {Facts} facts */
 const factorOf = ({ family }) => String(Number((1 / family.scale).toPrecision(6)));
 
 /** @param {Facts} facts */
@@ -164,9 +142,9 @@ export function differences(facts, { rotated, normed }) {
   }
   if (rotated) {
     notes.push([
-      `q and k are turned by their positions, ${query} and ${key} (rotary positions): before, q · k was `,
+      `q and k are rotated by their positions, ${query} and ${key} (rotary positions): before, q · k was `,
       earlier(facts, "unrotated", "unrotated"),
-      ". What the turning changes depends on their distance alone.",
+      ". The effect of the rotation depends only on their distance.",
     ]);
   }
   const shared = family.heads / family.kv_heads;
@@ -183,8 +161,8 @@ export function differences(facts, { rotated, normed }) {
 /**
  * q · k as it was before something was done to both.
  * @param {Facts} facts
- * @param {string} state in the names of the pieces
- * @param {string} path in the names of the trace
+ * @param {string} state as in the names of the pieces
+ * @param {string} path as in the names of the trace
  */
 function earlier({ vectors, query, key, sources }, state, path) {
   const [q, k] = [vectors.row(`q_${state}`, query), vectors.row(`k_${state}`, key)];
@@ -193,7 +171,7 @@ function earlier({ vectors, query, key, sources }, state, path) {
   return number(`dot ${state}`, q && k && dotProduct(q, k).total, source);
 }
 
-/** Where a key stands that is so many positions after its query. @param {number} offset */
+/** Describes a key's offset from its query. @param {number} offset */
 export function distance(offset) {
   if (offset === 0) return "at the query's own position";
   const unit = Math.abs(offset) === 1 ? "position" : "positions";

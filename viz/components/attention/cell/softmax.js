@@ -1,5 +1,5 @@
 // @ts-check
-// How the scores of a row become its weights.
+// How a row's scores become its weights.
 
 import { div, h, span } from "../../shared/dom.js";
 import { sum } from "../../shared/numbers.js";
@@ -10,7 +10,7 @@ import { formula, fraction, newLine, number, power, symbol, term } from "./numbe
 /** @typedef {import("./facts.js").Facts} Facts */
 /** @typedef {import("../../shared/dom.js").Child} Child */
 
-/** Rows of the table; of more keys the heaviest. */
+/** The most rows of the table; of more keys, the heaviest are shown. */
 const MOST = 12;
 
 /** @param {Facts} facts @returns {Child[]} */
@@ -40,7 +40,7 @@ export function weightFormula(facts) {
   ];
 }
 
-/** What e is raised to for the chosen cell. @param {Facts} facts @returns {Child[]} */
+/** The exponent for the chosen cell. @param {Facts} facts @returns {Child[]} */
 function exponent({ reason, score, softmax, query, key, sources }) {
   if (reason) return ["−∞"];
   const largest = softmax?.largest;

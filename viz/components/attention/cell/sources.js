@@ -1,5 +1,5 @@
 // @ts-check
-// The names of the tensors that numbers come from: path in the model's trace, place in the tensor, and its shape.
+// Names the tensors that numbers come from: path in the model's trace, index, and shape.
 
 import { pathOf } from "../run.js";
 
@@ -28,7 +28,7 @@ export class Sources {
   }
 
   /**
-   * A number between a query and a key, or a row of them.
+   * A number of a query and a key, or a row of them.
    * @param {string} name
    * @param {number} query
    * @param {number | string} key
@@ -47,7 +47,7 @@ export class Sources {
   }
 
   /**
-   * A query's vector, or a number of it.
+   * A query's vector, or one of its numbers.
    * @param {string} name
    * @param {number} query
    * @param {number} width
@@ -59,7 +59,7 @@ export class Sources {
   }
 
   /**
-   * A key's vector, or a number of it.
+   * A key's vector, or one of its numbers.
    * @param {string} name
    * @param {number} key
    * @param {number} width
@@ -71,9 +71,9 @@ export class Sources {
   }
 
   /**
-   * The columns of W_O that are this head's, or a row of them.
+   * This head's columns of W_O, or a row of them.
    * @param {number} width of the head
-   * @param {number} out how many numbers W_O makes
+   * @param {number} out W_O's output size
    * @param {number | string} at
    */
   output(width, out, at = ":") {

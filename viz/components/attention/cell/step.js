@@ -1,5 +1,5 @@
 // @ts-check
-// A step of the arithmetic: a heading to point at, and numbers among which the arrow keys move.
+// A step of the arithmetic: a heading, and numbers among which the arrow keys move.
 
 import { div, h } from "../../shared/dom.js";
 import { clamp } from "../../shared/numbers.js";
@@ -27,7 +27,7 @@ export class Step {
     this.heading.textContent = this.box.ariaLabel = heading;
   }
 
-  /** Make links of the terms in the heading; the page shows their titles. @param {Record<string, Link>} terms */
+  /** Turn the terms in the heading into links; the page shows their titles. @param {Record<string, Link>} terms */
   explain(terms) {
     const names = Object.keys(terms);
     if (!names.length) return;
@@ -65,7 +65,7 @@ export function arrowKeys(box) {
   });
 }
 
-/** Make a box one stop of the Tab key. @param {HTMLElement} box */
+/** Make a box a single Tab stop. @param {HTMLElement} box */
 export function oneStop(box) {
   const stops = stopsOf(box);
   if (stops.length && !stops.some((stop) => stop.tabIndex === 0)) stops[0].tabIndex = 0;

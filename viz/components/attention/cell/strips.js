@@ -1,46 +1,41 @@
 // @ts-check
-// Vectors as strips of bars, one above the other and dimension above dimension; hovering tells the numbers.
+// Vectors as strips of bars, aligned by dimension; hovering shows the numbers.
 
 import { fillBox, layers, prepare, strokeBox } from "../../shared/canvas.js";
 import { div, h, positionInWindow, positionOn, span } from "../../shared/dom.js";
+import { float32List, float32Text } from "../../shared/float32.js";
 import { clamp, format, stepped } from "../../shared/numbers.js";
 import { CanvasView } from "../../shared/shell.js";
 import { partHost } from "../parts/host.js";
-import { float32List, float32Text } from "./float32.js";
 import { symbol } from "./number.js";
 
 /**
  * @typedef {object} Row
- * @property {string} name as a formula has it
- * @property {string} text what it is
- * @property {Float32Array | null | undefined} values nothing while they are on their way
- * @property {string} whole where the vector comes from
- * @property {(at: number | string) => string} source where one number of it comes from
- * @property {string} [scale] rows with the same are drawn to one scale; without, each has its own
+ * @property {string} name as in a formula
+ * @property {string} text its description
+ * @property {Float32Array | null | undefined} values null while pending
+ * @property {(at: number | string) => string} source where one number of it comes from; at ":" the whole vector
+ * @property {string} [scale] rows with the same name share a scale; without one, each row has its own
  * @property {boolean} [line] drawn as a line instead of bars
  */
 /** @typedef {{title: string, rows: Row[], selected?: Place | null}} StripData */
 /** @typedef {[row: number, dimension: number]} Place */
 
-/** Pixels of the text above a strip, and of the strip. */
+/** Heights of the text above a strip and of the strip, in pixels. */
 const [TEXT, BARS] = [26, 38];
 const EACH = TEXT + BARS;
-/** Bars that are wider have a gap between them. */
+/** Wider bars have a gap between them. */
 const GAP_FROM = 4;
 
 /** @extends {CanvasView<StripData, Place>} */
 export class StripsView extends CanvasView {
-  /** @type {Place | null} */
-  hovered = null;
-  /** @type {Place | null} */
-  selected = null;
   texts = div("hl-strip-texts");
   layers = layers(this.stage);
 
   /**
    * @param {HTMLElement} root
    * @param {(text: string, source: string) => void} copy
-   * @param {(source: string, text: string) => void} read tells what is pointed at
+   * @param {(source: string, text: string) => void} read called with the number that is pointed at
    */
   constructor(root, copy, read) {
     super(
@@ -60,7 +55,7 @@ export class StripsView extends CanvasView {
     return this.data.rows.find((row) => row.values)?.values?.length ?? 0;
   }
 
-  /** Its place is to be found afterwards, by `layout`: once all else that takes room has been written. */
+  /** Update without layout: `layout` is called later, when everything else has been written. */
   update() {
     const { rows, title } = this.data;
     this.stage.ariaLabel = `${title}: arrow keys move, Enter copies the number`;
@@ -72,23 +67,22 @@ export class StripsView extends CanvasView {
   }
 
   /** @param {Row} row */
-  caption({ name, text, values, whole }) {
+  caption({ name, text, values, source }) {
     const label = span("hl-strip-label", symbol(name), span("quiet", text));
     const count = values?.length ?? 0;
     const attributes = {
       class: "hl-copy",
       "data-name": `all of ${name}`,
       "aria-label": `copy all ${count} numbers of ${name}`,
-      title: whole,
+      title: source(":"),
       tabindex: -1,
-      onclick: () => values && this.copy(float32List(values), whole),
+      onclick: () => values && this.copy(float32List(values), source(":")),
     };
     return div("hl-strip-text", label, values ? h("button", attributes, "copy") : "…");
   }
 
   place() {
-    const { rows } = this.data;
-    const { colors } = this.data;
+    const { rows, colors } = this.data;
     const pen = prepare(this.layers.canvas, this.width, rows.length * EACH);
     for (const [i, row] of rows.entries()) {
       const top = i * EACH + TEXT;
@@ -156,7 +150,7 @@ export class StripsView extends CanvasView {
     if (!values) return null;
     const perPixel = values.length / this.width;
     const first = clamp(Math.floor(x * perPixel), 0, values.length - 1);
-    // Where a pixel shows several dimensions, its highest bar is pointed at.
+    // Where a pixel shows several dimensions, point at its highest bar.
     const under = values.subarray(first, first + Math.max(1, Math.round(perPixel)));
     const best = under.reduce((found, value, i) => (Math.abs(value) > Math.abs(under[found]) ? i : found), 0);
     return [row, first + best];

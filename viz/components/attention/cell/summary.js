@@ -1,5 +1,5 @@
 // @ts-check
-// The chosen cell in a sentence: its weight, how it compares, and why it is nothing where it is.
+// The chosen cell in a sentence: its weight, how it compares, and why it is zero if it is.
 
 import { h, span } from "../../shared/dom.js";
 import { quoted } from "../../shared/tell.js";
@@ -10,12 +10,12 @@ import { number, power, written } from "./number.js";
 /** @typedef {import("./facts.js").Facts} Facts */
 /** @typedef {import("../../shared/dom.js").Child} Child */
 
-/** Weights below it are told as 0.00 in a picture. */
+/** Smaller weights appear as 0.00 in a picture. */
 const NOTHING = 0.005;
 
 /**
  * @param {Facts} facts
- * @param {boolean} isPart of a cell between words
+ * @param {boolean} isPart whether it is part of a cell between words
  */
 export function summary(facts, isPart) {
   const { weight, query, key, sources } = facts;
@@ -41,7 +41,7 @@ function explanation(facts) {
 
 const question = () => h("strong", {}, "Why is this zero? ");
 
-/** A reason without what all reasons begin with. @param {string} reason */
+/** A reason without its prefix. @param {string} reason */
 export const withoutMask = (reason) => reason.replace(/^masked: /, "");
 
 /** @param {Facts} facts @returns {Child[]} */

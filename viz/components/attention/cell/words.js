@@ -1,5 +1,5 @@
 // @ts-check
-// How a number between two words, or one from which hidden tokens are left out, is made of the model's own.
+// How a number between two words, or one without hidden tokens, is computed from the model's own weights.
 
 import { div, h, span } from "../../shared/dom.js";
 import { quoted } from "../../shared/tell.js";
@@ -12,7 +12,7 @@ import { formula, fraction, number, term, written } from "./number.js";
 /** @typedef {import("../../shared/dom.js").Child} Child */
 /** @typedef {(changed: {cell: import("../choice.js").Cell}) => void} Follow */
 
-/** Terms of a sum that are written out; of more, those before the last are left out. */
+/** The most terms of a sum to write out; of more, the middle ones are left out. */
 const MOST_TERMS = 4;
 const SUB_WORDS =
   "The model knows sub-words only: what it gives to the parts of a key is added up, and what the parts of a query " +
@@ -22,7 +22,7 @@ const SPREAD =
   "The model itself does not do this.";
 
 /**
- * What stands above the steps; nothing where the cell is a number of the model itself.
+ * The part above the steps; empty if the cell is a number of the model itself.
  * @param {Scene} scene
  * @param {Facts} facts
  * @param {Follow} follow
@@ -114,7 +114,7 @@ function wordOf({ run, family }, axis, positions) {
   return `${name} (sub-word${positions.length > 1 ? "s" : ""} ${place})`;
 }
 
-/** Positions as an index of a tensor. @param {number[]} positions */
+/** Positions as a tensor index. @param {number[]} positions */
 const rangeOf = (positions) =>
   positions.length > 1 ? `${positions[0]}:${positions[positions.length - 1] + 1}` : positions[0];
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Every layer and head at a glance, on one canvas: rows are layers and columns are heads, or all in one order.
+// Every layer and head at a glance, on one canvas: a row per layer and a column per head, or all in one order.
 
 import { clipped, fontOf, layers, penOf, prepare, raster, sharpnessOf } from "../../shared/canvas.js";
 import { hatchSwatch, ramp, stopsOf } from "../../shared/color.js";
@@ -10,15 +10,16 @@ import { format } from "../../shared/numbers.js";
 import { KEY_DELAY } from "../../shared/selection.js";
 import { CanvasView } from "../../shared/shell.js";
 import { quoted } from "../../shared/tell.js";
+import { centred } from "../range.js";
 import { GridLayout } from "./layout.js";
 import { paintGrid, partOf, placeOf } from "./paint.js";
-import { CLOSED, paintMaps, palette, scaleFor, valueAt } from "./pixels.js";
+import { CLOSED, paintMaps, palette, valueAt } from "./pixels.js";
 
 /**
- * The label of a map in an order.
+ * The label of an ordered map.
  * @typedef {object} Caption
  * @property {string} name
- * @property {string} brief the name where there is little room
+ * @property {string} brief a short name
  * @property {string} rank "#1" for the first
  * @property {string} score with its unit
  * @property {number} exact the score
@@ -32,16 +33,17 @@ import { CLOSED, paintMaps, palette, scaleFor, valueAt } from "./pixels.js";
  * @property {"weights" | "scores"} kind
  * @property {[number, number]} range the ends of the colour scale
  * @property {number} tallest it may be without being scrolled
- * @property {boolean} hasLegend whether the scale that all maps share is to be shown
+ * @property {boolean} hasLegend whether to show the scale that all maps share
  * @property {string[]} layers
  * @property {string[]} heads
  * @property {string[]} queries
  * @property {string[]} keys
  * @property {string[] | null} roles what each row reads and writes
- * @property {number[] | null} order numbers of the maps; null where each layer has a row
+ * @property {number[] | null} order numbers of the maps; null for a row per layer
  * @property {Caption[] | null} captions of the maps, by layer and head
- * @property {string} score what they are ordered by
- * @property {((map: MapIndex, row: number, column: number) => number) | null} exact a cell’s number, where each has a pixel
+ * @property {string} score the name of the score
+ * @property {((map: MapIndex, row: number, column: number) => number) | null} exact a cell's number, if each cell has
+ *   a pixel
  * @property {MapIndex | null} selected
  */
 /** @typedef {GridFields & import("./maps.js").Maps & import("../../shared/frame.js").Frame} GridData */
@@ -50,7 +52,7 @@ import { CLOSED, paintMaps, palette, scaleFor, valueAt } from "./pixels.js";
 
 const SCALINGS = { shared: "shared", own: "each its own" };
 const OWN_NOTE =
-  "Each head has a colour scale of its own here: the same colour is another number in another head, and in the large picture.";
+  "Each head has its own colour scale here: the same colour means another number in another head and in the large picture.";
 
 /** @extends {CanvasView<GridData, MapIndex>} */
 export class GridView extends CanvasView {
@@ -94,9 +96,9 @@ export class GridView extends CanvasView {
   }
 
   /**
-   * Outline another map, and scroll to it.
+   * Outline a map, and scroll to it.
    * @param {MapIndex} map
-   * @param {boolean} isChosen whether it is chosen here, and others are to be told
+   * @param {boolean} isChosen whether the user chose it here, so that it is reported
    */
   moveTo(map, isChosen = false) {
     if (isChosen) this.select(map, KEY_DELAY);
@@ -105,7 +107,7 @@ export class GridView extends CanvasView {
     this.mark();
   }
 
-  /** Say what the colours mean, and the pixels. */
+  /** Draw the legend and the note. */
   explain() {
     const { colors, kind, label, note, range, hasLegend, isClosed } = this.data;
     const own = this.scaling === "own";
@@ -139,7 +141,7 @@ export class GridView extends CanvasView {
     this.fade();
   }
 
-  /** Width and height of what is seen. @returns {Point} */
+  /** Width and height of the visible part. @returns {Point} */
   get view() {
     return [this.stage.clientWidth, this.stage.clientHeight];
   }
@@ -150,7 +152,8 @@ export class GridView extends CanvasView {
   }
 
   /**
-   * All maps in one image, and the pixels of each: one pixel per block or, shown smaller, the maximum of its blocks.
+   * All maps in one image, and the size of each: a pixel per block or, if there is less room, the maximum of several
+   * blocks.
    * @returns {import("./paint.js").Maps}
    */
   image() {
@@ -161,14 +164,15 @@ export class GridView extends CanvasView {
     const shown = [Math.min(size[1], width), Math.min(size[0], height)];
     const colors = ramp(stopsOf(this.data));
     const pixels = paintMaps(levels, size, heads.length, shown, (map) => {
-      const scale = this.scaling === "own" ? scaleFor(kind, low[map], high[map]) : range;
+      const own = kind === "scores" ? centred(low[map], high[map]) : [0, high[map]];
+      const scale = this.scaling === "own" ? /** @type {[number, number]} */ (own) : range;
       return palette(colors, low[map], high[map], scale);
     });
     return [raster(pixels, heads.length * shown[0]), shown];
   }
 
   /**
-   * What is painted on a canvas, which is cleared for it.
+   * The scene to paint on a canvas, which is cleared.
    * @param {HTMLCanvasElement} canvas
    * @returns {import("./paint.js").GridScene}
    */
@@ -209,7 +213,7 @@ export class GridView extends CanvasView {
     pen.stroke();
   }
 
-  /** Where the pointer is on the grid, scrolled or not. @param {MouseEvent} event @returns {Point} */
+  /** The pointer's position on the whole grid. @param {MouseEvent} event @returns {Point} */
   onGrid(event) {
     const [x, y] = positionOn(this.layers.canvas, event);
     return [x + this.scroll[0], y + this.scroll[1]];
@@ -252,7 +256,7 @@ export class GridView extends CanvasView {
   }
 
   /**
-   * What the pixel under the pointer stands for.
+   * What the pixel under the pointer shows.
    * @param {MapIndex} index
    * @param {MouseEvent} event
    * @returns {import("../../shared/tell.js").Line}
@@ -284,7 +288,7 @@ export class GridView extends CanvasView {
 }
 
 /**
- * The tokens that one of n equal blocks of them stands for.
+ * The tokens in block i of n equal blocks.
  * @param {string[]} tokens
  * @param {number} n
  * @param {number} i

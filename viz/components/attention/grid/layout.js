@@ -1,5 +1,5 @@
 // @ts-check
-// Where the maps of the grid are, in CSS pixels: a row for each layer, or one after the other in an order.
+// The positions of the grid's maps, in CSS pixels: a row per layer, or one after the other in an order.
 
 import { clamp, stepped } from "../../shared/numbers.js";
 
@@ -9,13 +9,13 @@ import { clamp, stepped } from "../../shared/numbers.js";
 /**
  * @typedef {object} Plan
  * @property {[layers: number, heads: number]} counts
- * @property {number[] | null} order numbers of the maps, by layer and head; null where each layer has a row
- * @property {number} aspect the height of a map by its width
+ * @property {number[] | null} order numbers of the maps, by layer and head; null for a row per layer
+ * @property {number} aspect the ratio of a map's height to its width
  */
 
 const GAP = 8;
 const NARROW_GAP = 4;
-/** More heads than this stand closer together. */
+/** More heads than this are placed closer together. */
 const FEW = 8;
 const HEADER = 26;
 /** Room for the outline of a map. */
@@ -26,28 +26,28 @@ export const LABELS = HEADER / 2 - 1;
 export const LINE = 17;
 const LARGEST = 280;
 const SMALLEST = 26;
-/** A map that has its own label is at least as wide as that. */
+/** The least width of a map with its own label. */
 const LABELLED = 72;
-/** What the bar of a box that scrolls takes of its width. */
+/** The width of a scrollbar. */
 const SCROLLBAR = 16;
 
 export class GridLayout {
   /** Width and height of a map. @type {Point} */
   box = [0, 0];
-  /** From one map to the next, to the right and down. @type {Point} */
+  /** The distance from one map to the next, to the right and down. @type {Point} */
   pitch = [0, 0];
 
   /**
    * @param {Plan} plan
-   * @param {number} width that there is for the grid
-   * @param {number} tallest it may be without being scrolled
-   * @param {number} gutter what the labels of the layers need
+   * @param {number} width available to the grid
+   * @param {number} tallest the height above which the grid scrolls
+   * @param {number} gutter the width of the layers' labels
    */
   constructor({ counts, order, aspect }, width, tallest, gutter) {
     const [layers, heads] = counts;
     this.heads = heads;
     this.order = order ?? Array.from({ length: layers * heads }, (_, map) => map);
-    /** The place of each map in the order. @type {number[]} */
+    /** Each map's place in the order. @type {number[]} */
     this.slots = [];
     for (const [slot, map] of this.order.entries()) this.slots[map] = slot;
     this.tallest = tallest;
@@ -77,7 +77,7 @@ export class GridLayout {
   }
 
   /**
-   * The largest width of a map with which so many columns and their rows are seen whole.
+   * The largest map width at which all rows of so many columns fit.
    * @param {number} width
    * @param {number} columns
    */
@@ -116,7 +116,7 @@ export class GridLayout {
   }
 
   /**
-   * The upper left corner of a map; its own label stands above.
+   * The upper left corner of a map, below its own label.
    * @param {number} layer
    * @param {number} head
    * @returns {Point}
@@ -133,14 +133,14 @@ export class GridLayout {
     return [x + this.box[0] / 2, y + this.box[1] / 2];
   }
 
-  /** The map in a place of the order. @param {number} slot @returns {MapIndex} */
+  /** The map at a place of the order. @param {number} slot @returns {MapIndex} */
   mapIn(slot) {
     const map = this.order[slot];
     return [Math.floor(map / this.heads), map % this.heads];
   }
 
   /**
-   * The map at a place; its label and the gap after it belong to it.
+   * The map at a point; its label and the gap after it belong to it.
    * @param {number} x
    * @param {number} y
    * @returns {MapIndex | null}
@@ -154,7 +154,7 @@ export class GridLayout {
   }
 
   /**
-   * The map one step on from another, as far as there are maps.
+   * The map one step away, as far as there are maps.
    * @param {MapIndex | null} from
    * @param {[down: number, right: number]} step
    * @returns {MapIndex}
@@ -168,7 +168,7 @@ export class GridLayout {
   }
 
   /**
-   * Where to scroll for a map to be seen.
+   * Where to scroll to show a map.
    * @param {MapIndex} map
    * @param {Point} scroll
    * @param {Point} view width and height of the box
@@ -184,7 +184,7 @@ export class GridLayout {
   }
 
   /**
-   * The block of a map at a place: its row and column among so many; null beside the map.
+   * The row and column of a map's block at a point; null outside the map.
    * @param {MapIndex} map
    * @param {number} x
    * @param {number} y

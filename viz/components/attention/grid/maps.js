@@ -1,5 +1,5 @@
 // @ts-check
-// All maps of a family as the grid shows them: a byte for each pixel, from each map's lowest to its highest value.
+// All maps of an attention as the grid shows them: one byte per pixel, from the map's lowest to its highest value.
 
 import { CLOSED, TOP } from "./pixels.js";
 
@@ -12,11 +12,11 @@ import { CLOSED, TOP } from "./pixels.js";
  * @property {ArrayLike<number>} strongest_query
  * @property {ArrayLike<number>} strongest_key
  * @property {boolean} isClosed whether any cell is closed
- * @property {boolean} isPooled whether Python has made them, of weights between tokens: a pixel may stand for several
+ * @property {boolean} isPooled whether Python pooled them from weights between tokens: a pixel may show several cells
  */
 
 /**
- * The maps of all heads of a sheet; null where numbers are still to come.
+ * The maps of all heads of a sheet; null while numbers are missing.
  * @param {import("../sheet.js").Sheet} sheet
  * @param {import("../choice.js").Measure} measure
  * @returns {Maps | null}
@@ -46,7 +46,7 @@ export function mapsOf(sheet, measure) {
 }
 
 /**
- * Python pools maps of weights and by tokens only.
+ * Maps pooled by Python, which pools weights between tokens only.
  * @param {import("../run.js").HeldRun} run
  * @param {import("../run.js").Family} family
  * @returns {Maps | null}
@@ -71,7 +71,7 @@ function pooled(run, family) {
 }
 
 /**
- * Write the level of each cell.
+ * Write each cell's level; return the lowest and highest value and the strongest cell.
  * @param {Float32Array} values
  * @param {Uint8Array} closed
  * @param {Uint8Array} levels

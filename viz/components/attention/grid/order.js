@@ -1,13 +1,13 @@
 // @ts-check
-// What the maps of the grid can be ordered by, and the order that a score gives.
+// The scores by which the grid's maps can be ordered.
 
 import { fixed } from "../../shared/numbers.js";
 
 /**
  * @typedef {object} Order
  * @property {string} name
- * @property {string} score its name within a sentence
- * @property {string} explanation what the score is, and which end comes first
+ * @property {string} score its name in a sentence
+ * @property {string} explanation the score's definition, and which end comes first
  * @property {boolean} rising whether the lowest score comes first
  * @property {(score: number) => string} write with its unit
  */
@@ -56,7 +56,7 @@ export const SCORES = {
 };
 
 /**
- * What the heads of a family can be ordered by: "layer", or a score that tells them apart.
+ * The possible orders of an attention's heads: "layer", or a score that tells them apart.
  * @param {import("../run.js").HeldRun} run
  * @param {import("../run.js").Family} family
  */
@@ -68,7 +68,7 @@ export function ordersOf(run, { queries, keys, layers, heads }) {
 }
 
 /**
- * The numbers of the maps, the first in rank first; those with equal scores stay as they were.
+ * The numbers of the maps by rank; equal scores keep their order.
  * @param {ArrayLike<number>} scores
  * @param {boolean} rising
  */

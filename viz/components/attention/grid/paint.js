@@ -1,5 +1,5 @@
 // @ts-check
-// Paints what is seen of the grid: the maps, their own labels, and those of layers and heads, which stay in sight.
+// Paints the visible part of the grid: maps, their labels, and the labels of layers and heads, which stay in sight.
 
 import { clipped, fillBox, fontOf, hatching, shorten, strokeBox, write } from "../../shared/canvas.js";
 import { LABELS, LINE } from "./layout.js";
@@ -36,12 +36,12 @@ export function paintGrid(scene, maps) {
   if (!at.isOrdered) paintLabels(scene);
 }
 
-/** What is not covered by labels that stay. @param {GridScene} scene @returns {import("../../shared/canvas.js").Box} */
+/** The part that fixed labels do not cover. @param {GridScene} scene @returns {import("../../shared/canvas.js").Box} */
 export const partOf = ({ at, view }) =>
   at.isOrdered ? [0, 0, ...view] : [at.gutter - 4, at.header - 4, view[0], view[1]];
 
 /**
- * The upper left corner of a map in the box as it is scrolled.
+ * The upper left corner of a map in the scrolled box.
  * @param {GridScene} scene
  * @param {import("./layout.js").MapIndex} index
  * @returns {import("./layout.js").Point}
@@ -69,7 +69,7 @@ function paintMap({ pen, at, data }, [image, [across, down]], stripes, [layer, h
 }
 
 /**
- * How to write the labels of maps: the longest writing that fits all of them.
+ * How to write the maps' labels: the longest form that fits all of them.
  * @param {GridScene} scene
  * @param {import("./grid.js").Caption[]} captions
  * @returns {(map: number) => [name: string, rank: string]}

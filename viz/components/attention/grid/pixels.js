@@ -1,5 +1,5 @@
 // @ts-check
-// From the levels of all maps to the pixels that show them.
+// Turns the levels of all maps into pixels.
 
 import { pixel, shade } from "../../shared/color.js";
 
@@ -9,25 +9,12 @@ export const CLOSED = 255;
 export const TOP = 254;
 
 /**
- * What a level stands for in a map from `low` to `high`.
+ * The value of a level in a map from `low` to `high`.
  * @param {number} level
  * @param {number} low
  * @param {number} high
  */
 export const valueAt = (level, low, high) => low + (level / TOP) * (high - low);
-
-/**
- * The ends of a colour scale for values from `lowest` to `highest`: weights begin at 0, scores reach equally far to
- * both sides of it.
- * @param {string} kind
- * @param {number} lowest
- * @param {number} highest
- * @returns {[number, number]}
- */
-export function scaleFor(kind, lowest, highest) {
-  const reach = Math.max(Math.abs(lowest), Math.abs(highest));
-  return kind === "scores" ? [-reach, reach] : [0, highest];
-}
 
 /**
  * The pixel of each level of a map from `low` to `high`, on a scale.
@@ -44,8 +31,8 @@ export function palette(colors, low, high, [from, to]) {
 }
 
 /**
- * The highest level in each pixel of one map that is shown at `across` x `down`; -1 where all is closed.
- * @param {Uint8Array} levels of the map, a row after the other
+ * The highest level in each pixel of a map shown at `across` x `down`; -1 where all is closed.
+ * @param {Uint8Array} levels of the map, row by row
  * @param {[rows: number, columns: number]} size
  * @param {number} across
  * @param {number} down
@@ -66,7 +53,7 @@ export function pool(levels, [rows, columns], across, down) {
  * One image of all maps; closed cells stay transparent.
  * @param {Uint8Array} levels of all maps, by layer, then by head
  * @param {[rows: number, columns: number]} size of each map
- * @param {number} heads maps beside each other
+ * @param {number} heads maps per row
  * @param {[across: number, down: number]} shown pixels of each map
  * @param {(map: number) => number[]} paletteOf
  */

@@ -1,12 +1,12 @@
 // @ts-check
-// The buttons that choose which heads have lines: a click for one more or less, a double click for one alone.
+// Buttons that choose which heads have lines: a click shows or hides one, a double click shows one alone.
 
 import { h, span } from "../../shared/dom.js";
 import { sample } from "./strokes.js";
 
 /** @typedef {import("./strokes.js").Stroke} Stroke */
 
-/** More heads than these are called by their numbers alone. */
+/** More heads than this are labelled by number alone. */
 const FEW = 8;
 
 export class HeadButtons {
@@ -16,7 +16,7 @@ export class HeadButtons {
   buttons = [];
   look = "";
 
-  /** @param {(heads: number[] | null) => void} onChange takes the heads that are shown; null for all */
+  /** @param {(heads: number[] | null) => void} onChange called with the heads that are shown; null for all */
   constructor(onChange) {
     this.onChange = onChange;
     this.box = h("div", { class: "hl-heads", role: "group", "aria-label": "Heads" });
@@ -24,7 +24,7 @@ export class HeadButtons {
 
   /** @param {Stroke[]} strokes of all heads @param {number[]} shown */
   show(strokes, shown) {
-    // Unchanged buttons stay in place: a double click needs the same element twice.
+    // Unchanged buttons stay: a double click needs the same element twice.
     const look = JSON.stringify(strokes);
     if (look !== this.look) this.#make(strokes);
     this.look = look;
@@ -60,7 +60,7 @@ export class HeadButtons {
     this.#tell(isShown ? others : [...others, head].sort((a, b) => a - b));
   }
 
-  /** Show a head alone; all of them if it is alone. @param {number} head */
+  /** Show a head alone, or all heads if it is alone already. @param {number} head */
   #isolate(head) {
     this.#tell(String(this.shown) === String([head]) ? this.buttons.map((_, other) => other) : [head]);
   }

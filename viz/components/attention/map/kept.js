@@ -1,15 +1,15 @@
 // @ts-check
-// Of each row the fewest keys that together hold a share of its attention.
+// The fewest keys of each row that together hold a share of its attention.
 
 import { sum } from "../../shared/numbers.js";
 
-/** The weights of a head, row after row, and what is kept of each row: worked out when it is needed. */
+/** The weights of a head, row by row, and the keys kept of each row, computed when needed. */
 export class Kept {
   /** @type {(Uint16Array | undefined)[]} */
   #rows = [];
   #share = 0;
 
-  /** @param {Float32Array} weights @param {number} keys how many a row has */
+  /** @param {Float32Array} weights @param {number} keys the number per row */
   constructor(weights, keys) {
     this.weights = weights;
     this.keys = keys;
@@ -22,7 +22,7 @@ export class Kept {
   }
 
   /**
-   * The keys of a query that are kept, in their order.
+   * The kept keys of a query, in order.
    * @param {number} query
    * @param {number} share from 0 to 1
    * @returns {Uint16Array}
@@ -37,7 +37,7 @@ export class Kept {
 }
 
 /**
- * The fewest entries that together hold a share of a row, in their order; of equals those that come first.
+ * The fewest entries that together hold a share of a row, in order; the first ones among equals.
  * @param {Float32Array} row
  * @param {number} share from 0 to 1
  */
@@ -57,7 +57,7 @@ export function fewest(row, share) {
 }
 
 /**
- * How much of the attention is with tokens that are hidden, of 1: the average over the heads that are here.
+ * The share of the attention on hidden tokens, averaged over the heads that are here.
  * @param {import("../sheet.js").Sheet} sheet
  * @param {number} layer
  * @param {number[]} heads

@@ -1,26 +1,26 @@
 // @ts-check
-// Where the tokens of both columns are, in CSS pixels. Lines run between the columns, arcs on their outer sides.
+// The positions of both columns' tokens, in CSS pixels. Lines run between the columns, arcs on their outer sides.
 
 import { clamp } from "../../shared/numbers.js";
 
 /** @typedef {import("./links.js").Token} Token */
 /** @typedef {[start: number, end: number]} Span */
 
-/** @typedef {(text: string) => number} Measure the width of a text in bold, at a size of 1 px */
+/** @typedef {(text: string) => number} Measure the width of a bold text at a size of 1 px */
 
 export const TALLEST = 640;
 /** From a box's edge to the text in it. */
 export const PAD = 7;
 const FONT = { smallest: 15, largest: 20 };
-/** The width for which the smallest letters are. */
+/** The width at which the smallest font is used. */
 const NARROW = 640;
 /** Below the last token. */
 const END = 4;
 const ROW = { smallest: 22, largest: 34 };
 const WIDEST = 1280;
-/** Between the columns: at all, with a number for each head, and at most. */
+/** Between the columns: the least, the least with a number per head, and the most. */
 const GAP = { smallest: 32, open: 80, largest: 480 };
-/** More heads than this are told by their mean. */
+/** More heads than this are summarised by their mean. */
 const FEW = 4;
 
 export class MapLayout {
@@ -28,7 +28,7 @@ export class MapLayout {
    * @param {string[][]} tokens of both columns
    * @param {boolean} arcs whether there are arcs
    * @param {number} heads how many are shown
-   * @param {number} room the width that there is
+   * @param {number} room the available width
    * @param {Measure} widthOf
    * @param {number} zoom
    */
@@ -55,7 +55,7 @@ export class MapLayout {
     const labels = longest.map((label) => Math.min(this.limit, label));
     const taken = 2 * this.zone + labels[0] + labels[1] + 6 * PAD;
     const fits = width - taken - 2 * heads * this.number >= GAP.open;
-    /** How many numbers there is room for beside a token: one for each head, or their mean. */
+    /** How many numbers fit next to a token: one per head, or their mean. */
     this.numbers = heads > 0 && heads <= FEW && fits ? heads : 1;
     const widths = labels.map((label) => Math.ceil(label + this.numbers * this.number + 3 * PAD));
     const gap = clamp(width - 2 * this.zone - widths[0] - widths[1], GAP.smallest, GAP.largest);
@@ -68,19 +68,18 @@ export class MapLayout {
     this.height = this.title + most * this.row + END;
   }
 
-  /** The middle of a token, from above. @param {number} position */
+  /** The vertical middle of a token. @param {number} position */
   y(position) {
     return this.title + (position + 0.5) * this.row;
   }
 
-  /** The height of what is seen at once. */
+  /** The visible height. */
   get view() {
     return Math.min(this.height, TALLEST);
   }
 
   /**
-   * How far a column moves up when the picture is scrolled: both reach their ends together, and one that has room
-   * stays.
+   * How far a column moves per scrolled pixel: both columns reach their ends together, and one that fits stays.
    * @param {number} column
    */
   pace(column) {
@@ -88,19 +87,19 @@ export class MapLayout {
     return this.height > this.view ? Math.max(0, beyond) / (this.height - this.view) : 0;
   }
 
-  /** The middle of a token as it is seen. @param {number} column @param {number} position @param {number} scrolled */
+  /** The middle of a token in the scrolled picture. @param {number} column @param {number} position @param {number} scrolled */
   seenAt(column, position, scrolled) {
     return this.y(position) - this.pace(column) * scrolled;
   }
 
-  /** The tokens of a column of which something is seen. @param {number} column @param {number} scrolled @returns {Span} */
+  /** The visible tokens of a column. @param {number} column @param {number} scrolled @returns {Span} */
   seen(column, scrolled) {
     const moved = this.pace(column) * scrolled;
     const beyond = Math.ceil((moved + this.view - this.title) / this.row);
     return [Math.floor(moved / this.row), Math.min(beyond, this.counts[column])];
   }
 
-  /** How far to scroll until a token is seen. @param {Token} token @param {number} scrolled from where */
+  /** Where to scroll to show a token. @param {Token} token @param {number} scrolled the current position */
   reveal([column, position], scrolled) {
     const y = this.seenAt(column, position, scrolled);
     const [highest, lowest] = [this.title + this.row, this.view - this.row];
@@ -108,7 +107,7 @@ export class MapLayout {
     return scrolled + (missing && missing / (this.pace(column) || 1));
   }
 
-  /** Where numbers stand in a box, from the outer edge inwards. @param {number} column @param {number} i */
+  /** The right edge of a number in a box, from the outer edge inwards. @param {number} column @param {number} i */
   numberAt(column, i) {
     const [start, end] = this.boxes[column];
     const outer = this.numbers * this.number + PAD;
@@ -117,7 +116,7 @@ export class MapLayout {
   }
 
   /**
-   * The token at a place as it is seen; null between the columns and beyond their ends.
+   * The token at a point of the scrolled picture; null between the columns and beyond their ends.
    * @param {number} x
    * @param {number} y
    * @param {number} scrolled

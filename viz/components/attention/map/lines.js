@@ -1,5 +1,5 @@
 // @ts-check
-// The lines of a link, and its arcs. Their opacity is the weight.
+// Draws the lines and arcs of a link; their opacity is the weight.
 
 /** @typedef {import("./layout.js").MapLayout} MapLayout */
 /** @typedef {import("./links.js").Link} Link */
@@ -16,16 +16,16 @@
  * @property {number} scrolled
  */
 
-/** A line fainter than this changes no pixel by a step that can be seen. */
+/** A fainter line changes no pixel visibly. */
 const FAINTEST = 0.012;
-/** Below it a line is as thin as a pixel, which is drawn in a quarter of the time. */
+/** A fainter line is one pixel wide, which takes a quarter of the time to draw. */
 const FAINT = 0.15;
-/** How far an arc reaches of the width that there is for arcs, at least. */
+/** The shortest reach of an arc, as a share of the width for arcs. */
 const SHORTEST = 0.3;
 
 /**
- * The lines of a query, or the one to a key. Each head has its own height at a token, so that lines between the same
- * two do not hide each other.
+ * Draw the lines of a query, or only the one to a key. Each head starts at a height of its own, so that lines between
+ * the same two tokens do not hide each other.
  * @param {Pen} pen
  * @param {Drawing} drawing
  * @param {Link} link
@@ -64,11 +64,11 @@ export function drawLines(pen, drawing, link, query, only) {
   pen.setLineDash([]);
 }
 
-/** Whether a token at this height is seen: a line between two that are not says nothing. @param {MapLayout} at @param {number} y */
+/** Whether a token at this height is visible: a line between two invisible ones is not drawn. @param {MapLayout} at @param {number} y */
 const isSeen = ({ title, view, row }, y) => y > title - row && y < view + row;
 
 /**
- * Between the columns.
+ * A line between the columns.
  * @param {Pen} pen
  * @param {MapLayout} at
  * @param {Link} link
@@ -84,7 +84,8 @@ function line(pen, { boxes }, link, start, end) {
 }
 
 /**
- * On the outer side of a column: it bulges at the token that looks. A token that looks at itself has a stub.
+ * An arc on the outer side of a column, which bulges at the token that looks. A token that looks at itself has a
+ * stub.
  * @param {Pen} pen
  * @param {MapLayout} at
  * @param {Link} link

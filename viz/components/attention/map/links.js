@@ -1,5 +1,5 @@
 // @ts-check
-// What the picture consists of: columns of tokens, and attentions that link them.
+// The parts of the picture: columns of tokens, and attentions that link them.
 
 /** @typedef {[column: number, position: number]} Token */
 
@@ -8,7 +8,7 @@
  * @property {string} title
  * @property {import("../run.js").Stack} stack
  * @property {string[]} labels
- * @property {number[][]} groups the positions of the tokens that each label stands for
+ * @property {number[][]} groups the positions of each label's tokens
  */
 
 /**
@@ -17,20 +17,20 @@
  * @property {string} label
  * @property {number} layer
  * @property {number} from the column of its queries
- * @property {number} to the column of its keys; the same one where its lines are arcs
- * @property {(import("./kept.js").Kept | null)[]} heads null where one is still to come
+ * @property {number} to the column of its keys; the same column if its lines are arcs
+ * @property {(import("./kept.js").Kept | null)[]} heads null while one is missing
  */
 
 /**
- * What a token has to do with a link: with a query's row, or with a key's column.
+ * A token's part in a link: as a query it has a row, as a key a column.
  * @typedef {object} Relation
  * @property {Link} link
  * @property {"query" | "key"} role of the token
- * @property {number} other the column that its numbers stand beside
+ * @property {number} other the column next to which its numbers are written
  */
 
 /**
- * The attentions of a token: its row wherever it is a query, its column where it is a key only.
+ * The attentions of a token: its row where it is a query, its column where it is only a key.
  * @param {Link[]} links
  * @param {Token} token
  * @returns {Relation[]}
@@ -60,7 +60,7 @@ export function weightsOf({ link, role }, head, position) {
 }
 
 /**
- * The mean of these heads; null where none of them is here.
+ * The mean of these heads; null while all are missing.
  * @param {Relation} relation
  * @param {number[]} heads
  * @param {number} position
@@ -88,7 +88,7 @@ export function strongest(weights, count) {
 }
 
 /**
- * Where a token is among other columns; null where it is hidden.
+ * A token's place among other columns; null if it is hidden.
  * @param {Token | null} token
  * @param {Column[]} before
  * @param {Column[]} columns
@@ -104,7 +104,7 @@ export function moved(token, before, columns) {
 }
 
 /**
- * A token by its column and the first of its positions in the run; a word has several.
+ * A token as its column and its first position in the run; a word has several positions.
  * @param {Token} token
  * @param {Column[]} columns
  * @returns {Token}
@@ -112,7 +112,7 @@ export function moved(token, before, columns) {
 export const positioned = ([column, place], columns) => [column, columns[column].groups[place][0]];
 
 /**
- * The token that has a position in the run; null where the picture does not have it.
+ * The inverse of `positioned`; null if the picture lacks the token.
  * @param {Token | null} token
  * @param {Column[]} columns
  * @returns {Token | null}

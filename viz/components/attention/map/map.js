@@ -1,6 +1,6 @@
 // @ts-check
-// Attention as lines: one attention between its queries and its keys, or all of a run between and beside its two
-// columns of tokens. One token at a time is looked into.
+// Attention as lines: one attention between its queries and keys, or all of a run around two columns of tokens. One
+// token at a time is in focus.
 
 import { layers, penOf, prepare } from "../../shared/canvas.js";
 import { choice, fadeWhereMore } from "../../shared/controls.js";
@@ -29,13 +29,13 @@ import { massWords, notes, sentence } from "./words.js";
  * @property {Link[]} links
  * @property {number} heads of a layer
  * @property {number[]} shown heads
- * @property {number} mass percent of each row's attention that has lines
- * @property {Token | null} locked the token that is held, by the first of the positions that it has in the run
+ * @property {number} mass percent of each row's attention that lines show
+ * @property {Token | null} locked the locked token, as `positioned` has it
  * @property {number} top the weight of a line that is opaque
- * @property {number} coming heads that are still to come
+ * @property {number} coming the number of missing heads
  * @property {"keep" | "hide" | "spread"} special
- * @property {(number | null)[]} hidden of each link's attention, of 1
- * @property {"one" | "all" | null} families what the picture has; null where there is but one
+ * @property {(number | null)[]} hidden the hidden share of each link's attention
+ * @property {"one" | "all" | null} families what the picture shows; null if the run has one attention
  */
 
 const FAMILIES = { one: "this attention", all: "all of the run" };
@@ -44,11 +44,9 @@ const ZOOM = { smallest: 1, largest: 3, step: 1.25 };
 /** @extends {CanvasView<MapData, Token>} */
 export class MapView extends CanvasView {
   /** @type {Token | null} */
-  hovered = null;
-  /** @type {Token | null} */
   selected = null;
   zoom = 1;
-  /** What was drawn last. @type {MapData | null} */
+  /** The data that was drawn last. @type {MapData | null} */
   drawn = null;
   letters = "";
   /** @type {MapLayout} */
@@ -95,7 +93,7 @@ export class MapView extends CanvasView {
     this.zoomBy(event.deltaY < 0 ? ZOOM.step : 1 / ZOOM.step);
   }
 
-  /** Spread the rows or draw them together, around what is in the middle. @param {number} factor */
+  /** Spread or compress the rows around the middle of the view. @param {number} factor */
   zoomBy(factor) {
     const { stage } = this;
     const before = this.at.row;
@@ -144,7 +142,7 @@ export class MapView extends CanvasView {
     this.change({ locked: token && positioned(token, this.columns) });
   }
 
-  /** The one token that is looked into. */
+  /** The token in focus. */
   get focused() {
     return this.hovered ?? this.selected;
   }
@@ -161,7 +159,7 @@ export class MapView extends CanvasView {
     return this.data.shown;
   }
 
-  /** What is locked stays with its token. */
+  /** Update; the lock stays with its token. */
   update() {
     const { data, drawn } = this;
     if (drawn?.run !== data.run) this.stage.scrollTo(0, 0);
@@ -182,7 +180,7 @@ export class MapView extends CanvasView {
     this.layout();
   }
 
-  /** Another picture can have the same token elsewhere, or not at all. @param {Token | null} token */
+  /** Move the lock: another picture may have the token elsewhere, or not at all. @param {Token | null} token */
   keepLocked(token) {
     this.selected = token;
     const locked = token && positioned(token, this.columns);
@@ -210,7 +208,7 @@ export class MapView extends CanvasView {
     this.paint();
   }
 
-  /** What lines are drawn with. @returns {import("./lines.js").Drawing} */
+  /** The settings for drawing lines. @returns {import("./lines.js").Drawing} */
   get drawing() {
     const { at, strokes, data, stage } = this;
     const { shown, mass, top } = data;
@@ -223,7 +221,7 @@ export class MapView extends CanvasView {
     this.mark();
   }
 
-  /** Draw row after row, those first that are seen. @param {Pen} pen */
+  /** Draw row by row, visible ones first. @param {Pen} pen */
   *#allLines(pen) {
     const { drawing, at } = this;
     for (const isSeen of [true, false]) {
@@ -238,7 +236,7 @@ export class MapView extends CanvasView {
     }
   }
 
-  /** Tokens, and for the focused one its own lines and numbers, in front of all lines. */
+  /** Draw the tokens, and the focused token's lines and numbers, in front of all lines. */
   mark() {
     const { at, focused, columns, links, drawing } = this;
     const pen = prepare(this.layers.overlay, at.width, at.view);
@@ -263,7 +261,7 @@ export class MapView extends CanvasView {
     this.tables.show(this, focused);
   }
 
-  /** The numbers beside a column. @param {import("./links.js").Relation[]} relations @param {number} column @returns {import("./tokens.js").Beside} */
+  /** The numbers next to a column. @param {import("./links.js").Relation[]} relations @param {number} column @returns {import("./tokens.js").Beside} */
   #beside(relations, column) {
     const relation = relations.find(({ other }) => other === column);
     const { focused, shown, at, strokes } = this;

@@ -1,7 +1,7 @@
 // @ts-check
-// Work that is done a little per frame, so that the page answers meanwhile.
+// Work done in slices, a little per frame, so that the page stays responsive.
 
-/** Milliseconds of a frame. */
+/** Milliseconds per frame. */
 const SLICE = 8;
 
 export class Slices {
@@ -13,7 +13,7 @@ export class Slices {
     return this.#work !== null;
   }
 
-  /** Begin; what is left of the last work is dropped. @param {Iterator<unknown>} work */
+  /** Start; unfinished earlier work is dropped. @param {Iterator<unknown>} work */
   run(work) {
     cancelAnimationFrame(this.#frame);
     this.#work = work;

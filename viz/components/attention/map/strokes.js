@@ -1,21 +1,21 @@
 // @ts-check
-// How the lines of a head are drawn: a colour, and a dash where there are more heads than colours.
+// A head's line style: a colour, and a dash if there are more heads than colours.
 
 import { contrast, css, rgbOf } from "../../shared/color.js";
 import { svg } from "../../shared/dom.js";
 
 /** @typedef {import("../../shared/color.js").Colors} Colors */
-/** @typedef {{color: string, dash: number[], ink: string}} Stroke `ink` is the colour of numbers: it can be read */
+/** @typedef {{color: string, dash: number[], ink: string}} Stroke `ink` is a readable version of the colour, for numbers */
 
-/** A colour that contrasts less with the background is no line that anyone sees (yellow on white: 1.3). */
+/** A line with less contrast to the background is invisible (yellow on white has 1.3). */
 const VISIBLE = 2;
 /** For text (WCAG 2.2, 1.4.3). */
 const READABLE = 4.5;
-/** Solid first; each can be told from the others without colour. */
+/** Solid first; distinguishable without colour. */
 const DASHES = [[], [8, 4], [2, 3], [12, 3, 2, 3], [18, 6], [10, 3, 2, 3, 2, 3], [5, 2], [16, 3, 5, 3]];
 
 /**
- * The strokes of so many heads: all differ, up to 56 on white and 64 on black.
+ * The strokes of `count` heads: all differ, up to 56 on white and 64 on black.
  * @param {number} count
  * @param {Colors} colors
  * @returns {Stroke[]}
@@ -30,7 +30,7 @@ export function strokesOf(count, { categorical, background, text }) {
 }
 
 /**
- * A colour, with as much of the text's in it as it takes to be read.
+ * A colour mixed with the text colour until it is readable.
  * @param {string} color
  * @param {string} background
  * @param {string} text
@@ -46,7 +46,7 @@ function readable(color, background, text) {
   return text;
 }
 
-/** A piece of a head's line. @param {Stroke} stroke */
+/** A sample of a head's line. @param {Stroke} stroke */
 export const sample = ({ color, dash }) =>
   svg(
     "svg",

@@ -1,5 +1,5 @@
 // @ts-check
-// The row of one token in every attention and head, as tables that can be read without the picture.
+// One token's row in every attention and head, as tables that can be read without the picture.
 
 import { div, h, span } from "../../shared/dom.js";
 import { format } from "../../shared/numbers.js";
@@ -18,20 +18,20 @@ import { doing } from "./words.js";
  * @property {number[]} shown heads
  */
 
-/** So many of the strongest tokens are named. */
+/** How many of the strongest tokens to name. */
 const NAMED = 4;
-/** To write this many numbers takes longer than a frame may: it waits until the pointer rests, in milliseconds. */
+/** Milliseconds that the pointer must rest, because writing this many numbers takes longer than a frame. */
 const RESTED = 40;
 const ADVICE = "Hover a token, or move to one with the arrow keys, to see its row in every head.";
 const NOTHING = "\u00a0";
 
 /**
- * A box with a table for each attention of a token. Without a token they are empty, and with fewer heads it stays as
- * tall as it was: at the lower end of a page all would move else, and the second click of two meet another button.
+ * A box with one table per attention of a token. The tables are empty without a token, and the box keeps its height
+ * with fewer heads: otherwise the page would move, and a double click's second click would hit another button.
  */
 export class RowTables {
   look = "";
-  /** The attentions and the width that the height belongs to. */
+  /** The attentions and the width for which the height holds. */
   place = "";
   /** @type {Table[]} */
   tables = [];
@@ -71,7 +71,7 @@ export class RowTables {
   #timer = 0;
 }
 
-/** One attention: a row for each head. It is made once and then filled, many times a second. */
+/** One attention, with one row per head; made once and then filled many times a second. */
 class Table {
   /** @param {number[]} heads @param {import("./strokes.js").Stroke[]} strokes */
   constructor(heads, strokes) {
@@ -109,7 +109,7 @@ class Table {
   }
 }
 
-/** A token with its weight; with its position too where the same token stands elsewhere. */
+/** A token with its weight, and with its position if the same token occurs more than once. */
 class Named {
   word = span("word");
   place = h("sub", { class: "quiet" });

@@ -1,5 +1,5 @@
 // @ts-check
-// The tokens of both columns, each in a box that lines begin and end at, with the numbers of the cursor's row.
+// Draws the tokens of both columns, each in a box where lines begin and end, with the numbers of the focused row.
 
 import { fillBox, strokeBox, write } from "../../shared/canvas.js";
 import { format } from "../../shared/numbers.js";
@@ -9,7 +9,7 @@ import { PAD } from "./layout.js";
 /** @typedef {import("./links.js").Token} Token */
 /** @typedef {import("../../shared/canvas.js").Pen} Pen */
 
-/** A number that would be written as 0.00 is left out. */
+/** Numbers that would be written as 0.00 are left out. */
 const SMALLEST = 0.005;
 
 /**
@@ -18,18 +18,19 @@ const SMALLEST = 0.005;
  * @property {MapLayout} at
  * @property {import("./links.js").Column[]} columns
  * @property {import("../../shared/color.js").Colors} colors
- * @property {string} family of the letters
+ * @property {string} family the font
  * @property {Token | null} focused
  * @property {Token | null} locked
  * @property {number} scrolled
- * @property {Beside[]} beside the numbers of each column
+ * @property {Beside[]} beside the numbers next to each column
  */
 
 /**
- * The numbers that stand beside the tokens of a column.
+ * The numbers next to the tokens of a column.
  * @typedef {object} Beside
- * @property {ArrayLike<number> | null} means null where there are none
- * @property {{name: string, ink: string, weights: ArrayLike<number>}[]} own what is written: of each head, or the mean
+ * @property {ArrayLike<number> | null} means null if there are none
+ * @property {{name: string, ink: string, weights: ArrayLike<number>}[]} own the numbers written: one per head, or the
+ *   mean
  */
 
 /** @param {Pen} pen @param {TokenDrawing} drawing */
@@ -76,7 +77,7 @@ function drawToken(pen, drawing, token) {
   }
 }
 
-/** What the columns are, above them; it stays when they are scrolled. @param {Pen} pen @param {TokenDrawing} drawing */
+/** The titles above the columns; they do not scroll. @param {Pen} pen @param {TokenDrawing} drawing */
 function drawTitles(pen, { at, columns, colors, family, beside }) {
   fillBox(pen, colors.background, [0, 0, at.width, at.title]);
   const y = at.title / 2;

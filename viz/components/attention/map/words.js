@@ -1,5 +1,5 @@
 // @ts-check
-// What the picture says in words: how much of the attention is seen, and what a token does.
+// The picture in words: how much of the attention it shows, and what a token does.
 
 import { format, percent } from "../../shared/numbers.js";
 import { quoted } from "../../shared/tell.js";
@@ -9,7 +9,7 @@ import { meansOf, relationsOf, strongest } from "./links.js";
  * How much of the attention the lines show, and how much is hidden.
  * @param {number} mass percent
  * @param {"keep" | "hide" | "spread"} special
- * @param {{label: string, hidden: number | null}[]} links how much of each one's attention is hidden, of 1
+ * @param {{label: string, hidden: number | null}[]} links the hidden share of each one's attention
  */
 export function massWords(mass, special, links) {
   const lines = `Lines show ${mass === 100 ? "all" : `at least ${mass} %`} of each row’s attention`;
@@ -25,7 +25,7 @@ export function massWords(mass, special, links) {
 }
 
 /**
- * What is to be known of the picture.
+ * The note below the picture.
  * @param {{links: import("./links.js").Link[], coming: number, top: number}} data
  * @param {boolean} scrolls
  */
@@ -48,7 +48,7 @@ function placed({ label, layer, from, to }) {
 }
 
 /**
- * What a token does in an attention, such as: Cross-attention, layer 3: “cane” looks at.
+ * What a token does in an attention, such as "Cross-attention, layer 3: “cane” looks at".
  * @param {import("./table.js").Rows} rows
  * @param {import("./links.js").Relation} relation
  * @param {import("./links.js").Token} token
@@ -59,7 +59,7 @@ export function doing({ columns }, { link, role }, [column, position]) {
 }
 
 /**
- * What a token does in every attention, for those who do not see it.
+ * What a token does in every attention, for screen readers.
  * @param {import("./table.js").Rows} rows
  * @param {import("./links.js").Token} token
  */

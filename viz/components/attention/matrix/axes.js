@@ -1,5 +1,5 @@
 // @ts-check
-// Paints the tokens, positions and titles beside the rows and columns of a matrix.
+// Paints the labels of a matrix: tokens, positions and axis titles.
 
 import { clipped, fillBox, shorten, write } from "../../shared/canvas.js";
 import { clamp } from "../../shared/numbers.js";
@@ -32,7 +32,7 @@ export function paintAxes(scene) {
   });
 }
 
-/** The first multiple from a number on. @param {number} from @param {number} of */
+/** The first multiple at or after a number. @param {number} from @param {number} of */
 const multiple = (from, of) => Math.ceil(from / of) * of;
 
 /** @param {Scene} scene */
@@ -41,7 +41,7 @@ function paintTitles({ font, pen, data, at, view: [width, height] }) {
   write(pen, "looked at (key)  →", [Math.min(at.left, width * 0.3), 10], { ...ink, limit: width - 12 });
   const room = height - at.room.below;
   const whole = `←  ${data.axis}`;
-  // Of a short matrix the axis has its name alone, whole: the picker above says the rest.
+  // On a short matrix the axis shows its name only; the picker above says the rest.
   const isWhole = pen.measureText(whole).width <= room - 24;
   const title = shorten(pen, isWhole ? whole : whole.split(",")[0], room - 24);
   pen.save();
@@ -74,7 +74,7 @@ function columnLabel(scene, key, color, weight) {
 }
 
 /**
- * Draw where the label of a column begins, in its direction.
+ * Draw at the beginning of a column's label, in its direction.
  * @param {Scene} scene
  * @param {number} key
  * @param {() => void} draw
@@ -89,7 +89,7 @@ function atColumn(scene, key, draw) {
 }
 
 /**
- * Paint the ground under one column's label, where others may have been written.
+ * Clear the ground under a column's label, where others may have been written.
  * @param {Scene} scene
  * @param {number} key
  * @param {number} width
@@ -106,7 +106,7 @@ function columnPatch(scene, key, width, tall) {
 }
 
 /**
- * The two labels of a cell in bold, also where cells are too small for all labels.
+ * Write the two labels of a cell in bold, even if cells are too small for all labels.
  * @param {Scene} scene
  * @param {import("./layout.js").Cell} cell
  */
@@ -128,7 +128,7 @@ export function markLabels(scene, [query, key]) {
 }
 
 /**
- * Where labels stand closer than they are tall, those that the bold one would run into give way to it.
+ * Erase labels that the bold one would overlap.
  * @param {Scene} scene
  * @param {number} query
  */

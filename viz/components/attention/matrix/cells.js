@@ -1,12 +1,12 @@
 // @ts-check
-// The cells of a matrix: their values, why they are closed, their colours. No layout in here.
+// The cells of a matrix: their values, their colours, and why they are closed.
 
 import { pixel, ramp, shade, stopsOf } from "../../shared/color.js";
 import { clamp } from "../../shared/numbers.js";
 import { extremes } from "../range.js";
 
 /**
- * What the cells are made of; `closed` has the number of the reason for each cell that is closed, else 0.
+ * The cells' data; `closed` has the number of the reason for each closed cell, else 0.
  * @typedef {object} CellFields
  * @property {import("../../shared/color.js").Colors} colors
  * @property {"weights" | "scores"} kind
@@ -34,7 +34,7 @@ export class MatrixCells {
     this.ramp = ramp(stopsOf(data));
   }
 
-  /** The lowest and highest open number: what has to fit into a cell. */
+  /** The lowest and highest open number, which must fit into a cell. */
   get extremes() {
     this.#extremes ??= extremes(this.values, this.closed);
     return this.#extremes;
@@ -52,7 +52,7 @@ export class MatrixCells {
     return runs;
   }
 
-  /** Whether a place is one of a cell; past the last ones are the sums. @param {import("./layout.js").Cell} place */
+  /** Whether a place is a cell and not a sum. @param {import("./layout.js").Cell} place */
   has([query, key]) {
     return query < this.queries && key < this.keys;
   }
@@ -63,7 +63,7 @@ export class MatrixCells {
   }
 
   /**
-   * Why a cell is closed; empty for an open one.
+   * Why a cell is closed; "" for an open one.
    * @param {number} query
    * @param {number} key
    */
@@ -83,7 +83,7 @@ export class MatrixCells {
     return this.ramp[shade(this.share(value))];
   }
 
-  /** One pixel per cell; closed cells stay transparent, so that the stripes below them show. */
+  /** One pixel per cell; closed cells stay transparent, showing the stripes below. */
   pixels() {
     const packed = Uint32Array.from(this.ramp, pixel);
     const { values, closed } = this;
@@ -92,7 +92,7 @@ export class MatrixCells {
     const pixels = new Uint32Array(values.length);
     for (let i = 0; i < values.length; i++) {
       if (closed[i]) continue;
-      // As `shade` has it, for all cells at once.
+      // As `shade` does, inlined for speed.
       pixels[i] = packed[clamp(Math.round((values[i] - low) * steps), 0, top) || 0];
     }
     return pixels;

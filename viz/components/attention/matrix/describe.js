@@ -1,5 +1,5 @@
 // @ts-check
-// What a cell of a matrix says of itself, and the sum of a column or a row.
+// The tooltips of a matrix's cells and of its sums.
 
 import { format } from "../../shared/numbers.js";
 import { quoted } from "../../shared/tell.js";
@@ -43,5 +43,5 @@ export function describeSum({ data, cells }, [query, key]) {
   return [...lines, ["quiet", `${what[3]}: ${labelOf(data)}`]];
 }
 
-/** What the numbers are, and whether they are rounded. @param {Shown["data"]} data */
+/** The name of the numbers, and whether they are rounded. @param {Shown["data"]} data */
 const labelOf = ({ label, rounded }) => (rounded ? `${label}, ${rounded.note}` : label);

@@ -1,61 +1,61 @@
 // @ts-check
-// The size and the place of a matrix's cells, and the room that its labels and sums need. All in CSS pixels.
+// The size and position of a matrix's cells, and the space for labels and sums, in CSS pixels.
 
 import { clamp } from "../../shared/numbers.js";
 
-/** @typedef {[query: number, key: number]} Cell one past the last row is a column's sum, one past the last column a row's */
+/** @typedef {[query: number, key: number]} Cell the row after the last holds the columns' sums, the column after the last the rows' */
 /** @typedef {{queries: string[], keys: string[], numbers: [number[], number[]]}} Tokens */
 /** @typedef {[x: number, y: number]} Point */
 
 /**
- * What a matrix has to go by.
+ * The space available to a matrix.
  * @typedef {object} Room
- * @property {number} width that there is
- * @property {number} tallest it may be without being scrolled
- * @property {number} below the height of the strip of the columns' sums; 0 without
- * @property {number} beside the width of the strip of the rows' sums; 0 without
+ * @property {number} width available
+ * @property {number} tallest the height above which it scrolls
+ * @property {number} below the height of the columns' sums; 0 if not shown
+ * @property {number} beside the width of the rows' sums; 0 if not shown
  */
 
 export const FONT = 15;
 export const SMALL = 14;
 export const SLANT = -Math.PI / 4;
-/** Pixels; `numbered`: the least width and height for numbers of two decimals. */
+/** In pixels; `numbered`: the least width and height for numbers with two decimals. */
 export const CELL = { smallest: 4, largest: 96, fitted: 48, labelled: 18, numbered: [36, 17] };
 const COS = Math.cos(SLANT);
-// The axis title, the positions and the space between them, without the tokens.
+// The height of axis title, positions and gaps, without the tokens.
 const HEADER = 58;
 const MARGIN = 4;
 const LABEL_LIMIT = 150;
 /** How much wider a label is in bold. */
 const BOLD = 1.08;
 const FEW = 12;
-/** Fonts of tokens beside small cells are smaller. */
+/** The smallest font of tokens next to small cells. */
 const SMALLEST_FONT = 12;
-/** What the bar of a box that scrolls takes of its width. */
+/** The width of a scrollbar. */
 const SCROLLBAR = 16;
 
 /** @param {number} size of a cell */
 const fontBeside = (size) => (size < SMALLEST_FONT + 2 ? FONT : clamp(size - 2, SMALLEST_FONT, FONT));
 
-/** How far a slanted label reaches to the right: the corner of its last letter too. @param {number} label */
+/** How far a slanted label reaches to the right, with the corner of its last letter. @param {number} label */
 const slantedWidth = (label) => (label + FONT / 2) * COS;
 
 export class MatrixLayout {
   /** The height of a cell. */
   cell = 0;
-  /** Its width: more than the height where numbers would not fit otherwise. */
+  /** Its width: more than the height if numbers need it. */
   wide = 0;
   upright = false;
   top = 0;
   everyQuery = 1;
   everyKey = 1;
-  /** The sizes of the letters beside rows and above columns. @type {[number, number]} */
+  /** The font sizes next to rows and above columns. @type {[number, number]} */
   fonts = [FONT, FONT];
   width = 0;
   height = 0;
 
   /**
-   * Measure the labels; `place` then says where everything is.
+   * Measure the labels; `place` then computes all positions.
    * @param {Tokens} tokens
    * @param {Room} room
    * @param {(text: string) => number} widthOf a text in the font of the labels
@@ -65,7 +65,7 @@ export class MatrixLayout {
     this.room = room;
     const limit = Math.min(LABEL_LIMIT, room.width * 0.28);
     const all = [queries, keys].map((tokens) => tokens.map(widthOf));
-    /** Labels longer than that are shortened. */
+    /** Longer labels are shortened. */
     this.limit = all.some((widths) => widths.some((width) => width > limit)) ? limit : Infinity;
     const [queryWidths, keyWidths] = all.map((widths) => widths.map((width) => Math.min(limit, width)));
     this.digits = widthOf(String(Math.max(...numbers.map((own) => own[own.length - 1]))));
@@ -74,7 +74,7 @@ export class MatrixLayout {
     this.keyWidth = Math.max(...this.keyWidths);
   }
 
-  /** The largest cell with which the whole matrix is seen, within limits; few tokens keep all labels. */
+  /** The largest cell size at which the whole matrix fits, within limits; few tokens keep all labels. */
   fit() {
     const [queries, keys] = this.counts;
     const { tallest, below } = this.room;
@@ -84,7 +84,7 @@ export class MatrixLayout {
     return clamp(Math.floor(Math.min(across, down)), smallest, CELL.fitted);
   }
 
-  /** The largest cell with which all columns and their labels are seen. @param {number} taken of the width */
+  /** The largest cell width at which all columns and their labels fit. @param {number} taken of the width */
   #across(taken) {
     const room = this.room.width - this.left - MARGIN - this.room.beside - taken;
     const labels = this.keyWidths.map(
@@ -93,7 +93,7 @@ export class MatrixLayout {
     return Math.min(room / this.counts[1], ...labels);
   }
 
-  /** Everything that follows from the size of a cell. @param {number} cell */
+  /** Compute everything that follows from the cell size. @param {number} cell */
   place(cell) {
     const [queries, keys] = this.counts;
     const { below, beside } = this.room;
@@ -112,13 +112,13 @@ export class MatrixLayout {
     this.height = this.top + queries * cell + MARGIN + below;
   }
 
-  /** How close to a column's label another one would run into it. */
+  /** The distance at which two column labels overlap. */
   get reach() {
     return this.upright ? 0 : (FONT + 2) / Math.abs(Math.sin(SLANT));
   }
 
   /**
-   * Where the first cell begins in a box that is scrolled.
+   * Where the first cell begins in the scrolled box.
    * @param {Point} scroll
    * @returns {Point}
    */
@@ -127,7 +127,7 @@ export class MatrixLayout {
   }
 
   /**
-   * Where the cells that are seen end: there the strips of sums begin.
+   * Where the visible cells end and the sums begin.
    * @param {Point} scroll
    * @param {Point} view width and height of the box
    * @returns {Point}
@@ -143,7 +143,7 @@ export class MatrixLayout {
   }
 
   /**
-   * The cell at a place of the box, or a sum; null on the labels and beside the matrix.
+   * The cell or sum at a point of the box; null on the labels and outside the matrix.
    * @param {Point} place
    * @param {Point} scroll
    * @param {Point} view
@@ -162,7 +162,7 @@ export class MatrixLayout {
   }
 
   /**
-   * The cells that are seen: first and last row and column, ends excluded.
+   * The visible cells: first and last row and column, ends excluded.
    * @param {Point} scroll
    * @param {Point} view
    */
@@ -176,8 +176,7 @@ export class MatrixLayout {
   }
 
   /**
-   * Whether a box of this size cuts cells off. It may also scroll for the end of a slanted label alone: then there
-   * is no cell to look for.
+   * Whether a box of this size cuts cells off. It may also scroll for the end of a slanted label alone.
    * @param {Point} view
    */
   cuts([width, height]) {
@@ -188,7 +187,7 @@ export class MatrixLayout {
   }
 
   /**
-   * Where to scroll for a cell to be seen.
+   * Where to scroll to show a cell.
    * @param {Cell} place
    * @param {Point} scroll
    * @param {Point} view

@@ -1,5 +1,5 @@
 // @ts-check
-// One head large: a row is a query, a column is a key. Hovering previews, a click locks.
+// One head as a large matrix: a row per query, a column per key. Hovering previews, a click locks.
 
 import { fontOf, layers, penOf, prepare, raster, sharpnessOf } from "../../shared/canvas.js";
 import { fadeWhereMore } from "../../shared/controls.js";
@@ -20,33 +20,31 @@ import { zoomable } from "./zoom.js";
  * @property {string} label
  * @property {[queries: number[], keys: number[]]} numbers the positions of rows and columns
  * @property {string[] | null} roles what each row reads and writes
- * @property {string} axis what a row is
+ * @property {string} axis what a row stands for
  * @property {import("./sums.js").Sums | null} sums
  * @property {Cell | null} selected
  * @property {Rounded | null} rounded
  */
-/** @typedef {{note: string, zero: string}} Rounded what there is to say of numbers, and of 0, that are not as they were computed */
+/** @typedef {{note: string, zero: string}} Rounded notes on rounded numbers, and the text for 0 */
 /** @typedef {MatrixFields & import("./cells.js").CellFields} MatrixData */
 /** @typedef {import("./layout.js").Cell} Cell */
 /** @typedef {import("./layout.js").Point} Point */
 
 /**
- * What those beside a matrix are told of it.
+ * What neighbouring matrices are told.
  * @typedef {object} Beside
- * @property {(view: MatrixView) => void} moved it was zoomed or scrolled
- * @property {(view: MatrixView) => void} pointed another cell is hovered or chosen
+ * @property {(view: MatrixView) => void} moved after zooming or scrolling
+ * @property {(view: MatrixView) => void} pointed after another cell is hovered or chosen
  */
 
 /** @extends {CanvasView<MatrixData, Cell>} */
 export class MatrixView extends CanvasView {
   /** @type {Cell | null} */
   hovered = null;
-  /** @type {Cell | null} */
-  selected = null;
-  /** The size of a cell that the user wants; null for what fits. @type {number | null} */
+  /** The cell size that the user wants; null fits the matrix. @type {number | null} */
   wanted = null;
   shape = "";
-  /** What was painted last, but for what is selected. @type {Record<"cells" | "labels" | "rest", unknown[]> | null} */
+  /** What the last painting depended on, except the selection. @type {Record<"cells" | "labels" | "rest", unknown[]> | null} */
   painted = null;
   /** @type {MatrixCells} */
   cells;
@@ -111,7 +109,7 @@ export class MatrixView extends CanvasView {
     this.select(null);
   }
 
-  /** A sum can't be chosen. @param {Cell | null} cell */
+  /** Choose a cell; a sum cannot be chosen. @param {Cell | null} cell */
   click(cell) {
     if (cell && this.cells.has(cell)) this.select(cell);
   }
@@ -133,7 +131,7 @@ export class MatrixView extends CanvasView {
     if (this.hovered) this.point(this.hovered, this.pointer);
   }
 
-  /** Another width or other data: what is painted already is not painted again. */
+  /** Adapt to another width or other data, and repaint only what has changed. */
   place() {
     const { data, painted } = this;
     const room = this.room();
@@ -155,7 +153,7 @@ export class MatrixView extends CanvasView {
     else this.mark();
   }
 
-  /** Give every cell its size and place. */
+  /** Compute every cell's size and place. */
   arrange() {
     this.at.place(this.wanted ?? this.at.fit());
     const { width, height } = this.at;
@@ -184,7 +182,7 @@ export class MatrixView extends CanvasView {
     return new MatrixLayout(this.data, room, (text) => pen.measureText(text).width);
   }
 
-  /** Width and height of what is seen. @returns {Point} */
+  /** Width and height of the visible part. @returns {Point} */
   get view() {
     return [this.stage.clientWidth, this.stage.clientHeight];
   }
@@ -227,7 +225,7 @@ export class MatrixView extends CanvasView {
   }
 
   /**
-   * What is painted on a canvas, which is cleared for it.
+   * The scene to paint on a canvas, which is cleared.
    * @param {HTMLCanvasElement} canvas
    * @returns {import("./paint.js").Scene}
    */
@@ -250,7 +248,7 @@ export class MatrixView extends CanvasView {
     this.beside.pointed(this);
   }
 
-  /** Where the hovered or chosen number lies on the colour scale, from 0 to 1; null where there is none. */
+  /** The position of the hovered or chosen number on the colour scale, from 0 to 1; null if there is none. */
   share() {
     const { hovered, selected, cells } = this;
     const focused = hovered ?? selected;

@@ -8,7 +8,7 @@ import { fixed, format } from "../../shared/numbers.js";
 /** A float32 to four decimals. @param {number} value */
 export const fourDecimals = (value) => (Number.isFinite(value) ? fixed(value, 4) : format(value));
 
-/** What a closed cell says instead of its number, or besides. @param {number} value @param {string} reason */
+/** The text of a closed cell: the reason, with its number if that is not 0. @param {number} value @param {string} reason */
 function closedText(value, reason) {
   return value === 0 || !Number.isFinite(value) ? reason : `${fourDecimals(value)} (${reason})`;
 }
@@ -29,7 +29,7 @@ export function matrixNumbers(
   const rows = queries.map((query, i) => [String(numbers[0][i]), query, roles?.[i]]);
   const isSum = (/** @type {number} */ row) => row === queries.length;
   if (sums) rows.push(["", sums.title]);
-  // Of rounded numbers only the decimals that are known are handed on.
+  // Only the known decimals of rounded numbers are passed on.
   const told = (/** @type {number} */ value) => (rounded ? Number(value.toFixed(4)) : value);
   const open = (/** @type {number} */ value) => (value === 0 && rounded?.zero) || fourDecimals(value);
   return {

@@ -1,5 +1,5 @@
 // @ts-check
-// Paints the visible cells of a matrix: closed ones, the lines between cells, the numbers, what marks a cell.
+// Paints the visible cells of a matrix: closed cells, grid lines, numbers, and marks.
 
 import { hatching, strokeBox } from "../../shared/canvas.js";
 import { inkOn } from "../../shared/color.js";
@@ -19,7 +19,7 @@ import { CELL } from "./layout.js";
  */
 /** @typedef {import("./layout.js").Cell} Cell */
 
-/** ".23" for 0.23, and "1" for what is 1.00. @param {number} weight */
+/** ".23" for 0.23, and "1" for 1.00. @param {number} weight */
 const shortWeight = (weight) => withoutZero(weight).replace(/^1.00$/, "1");
 
 /** @param {Scene} scene */
@@ -63,8 +63,8 @@ export function paintGrid({ pen, data, at, scroll, view }) {
 }
 
 /**
- * Set the largest font with which every number fits into its cell, if need be in a shorter writing, and return how
- * to write them; null where they don't fit.
+ * Set the largest font in which every number fits its cell, in a shorter form if necessary; return how to write the
+ * numbers, or null if they do not fit.
  * @param {Scene} scene
  */
 function numberStyle({ font, pen, data, cells, at }) {

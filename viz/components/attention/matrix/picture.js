@@ -1,5 +1,5 @@
 // @ts-check
-// The picture of a matrix: all that is painted of it, and the marks above.
+// Paints the whole matrix, and the marks above it.
 
 import { clipped } from "../../shared/canvas.js";
 import { markLabels, paintAxes } from "./axes.js";
@@ -9,7 +9,7 @@ import { paintSums } from "./sums.js";
 /** @typedef {import("./paint.js").Scene} Scene */
 /** @typedef {import("./layout.js").Cell} Cell */
 
-/** The narrowest cells, in pixels, that lines stand between. */
+/** The smallest cells, in pixels, with grid lines. */
 const LINED = 12;
 
 /** @param {Scene} scene @param {HTMLCanvasElement} image a pixel for each cell */
@@ -25,7 +25,7 @@ export function paintMatrix(scene, image) {
 }
 
 /**
- * Row and column of what is hovered, else of what is locked.
+ * Mark the row and column of the hovered cell, or else of the selected one.
  * @param {Scene} scene
  * @param {Cell | null} hovered
  * @param {Cell | null} selected

@@ -1,5 +1,5 @@
 // @ts-check
-// What each column and each row of a matrix adds up to, as strips of bars beside it.
+// The sums of a matrix's columns and rows, as bars along its edges.
 
 import { clipped, fillBox, write } from "../../shared/canvas.js";
 import { stopsOf } from "../../shared/color.js";
@@ -12,20 +12,20 @@ import { SMALL } from "./layout.js";
  * @typedef {object} Sums
  * @property {Float64Array} columns
  * @property {Float64Array} rows
- * @property {number} reach what the longest bar of a column stands for, in this matrix and those beside it
- * @property {boolean} hasRows whether the sums of rows are shown: where they are not all 1
- * @property {string} title what a column's sum is
+ * @property {number} reach the value of the longest column bar, in this matrix and its neighbours
+ * @property {boolean} hasRows whether row sums are shown, because they are not all 1
+ * @property {string} title the name of a column's sum
  */
 
 export const BELOW = 46;
 export const BESIDE = 76;
 const BAR = 24;
 const NUMBER = 16;
-/** A row's weights sum to 1 to so much. */
+/** Tolerance for a row of weights to sum to 1. */
 const ROUNDING = 1e-3;
 
 /**
- * Add up what is open.
+ * Sum the open numbers of each column and row.
  * @param {Float32Array} values
  * @param {Uint8Array} closed
  * @param {number} n_columns
@@ -43,7 +43,7 @@ export function sumsOf(values, closed, n_columns) {
   return { columns, rows };
 }
 
-/** Whether each row that has anything sums to 1: then there is nothing to see in their sums. @param {Float64Array} rows */
+/** Whether every non-empty row sums to 1, so that the sums show nothing. @param {Float64Array} rows */
 export const areOne = (rows) => rows.every((total) => total === 0 || Math.abs(total - 1) < ROUNDING);
 
 /** @param {Scene} scene */
@@ -99,7 +99,7 @@ function paintRows(scene, { rows }) {
 }
 
 /**
- * A bar from the side of the cells; to both sides of the middle where numbers may be negative.
+ * A bar from the cells outwards; from the middle to both sides if numbers may be negative.
  * @param {Scene} scene
  * @param {number} share of the longest bar, from -1 to 1
  * @param {import("../../shared/canvas.js").Box} room

@@ -1,14 +1,14 @@
 // @ts-check
-// Zooming and panning a box with the wheel, two fingers or the mouse. One finger scrolls, as everywhere.
+// Zooms and pans a box with the wheel, two fingers or the mouse. One finger scrolls as usual.
 
 import { zoomOf } from "../../shared/dom.js";
 
-/** A pointer that has gone so many pixels pans; one that has gone less clicks. */
+/** A pointer that has moved more pixels than this pans instead of clicking. */
 const STILL = 4;
 const NOTCH = 1.15;
 
 /**
- * @param {HTMLElement} box that scrolls
+ * @param {HTMLElement} box a box that scrolls
  * @param {(factor: number, around: {clientX: number, clientY: number}) => void} zoomBy
  */
 export function zoomable(box, zoomBy) {
@@ -43,7 +43,7 @@ function pinchable(box, zoomBy) {
       if (event.touches.length !== 2 || !apart) return;
       event.preventDefault();
       const factor = span(event) / apart;
-      // The size of a cell is a whole number of pixels: wait until the fingers have gone one step.
+      // The cell size is a whole number of pixels: wait until the fingers have moved one step.
       if (factor < NOTCH && factor > 1 / NOTCH) return;
       apart = span(event);
       const [a, b] = event.touches;
@@ -55,7 +55,7 @@ function pinchable(box, zoomBy) {
 
 /** @param {HTMLElement} box */
 function draggable(box) {
-  /** Where the pointer went down, and how far the box was scrolled. @type {[number, number, number, number] | null} */
+  /** Where the pointer went down, and the scroll position then. @type {[number, number, number, number] | null} */
   let from = null;
   let isPanning = false;
   box.addEventListener("pointerdown", ({ button, pointerType, clientX, clientY }) => {
@@ -88,7 +88,7 @@ function draggable(box) {
   };
   box.addEventListener("pointerup", end);
   box.addEventListener("pointercancel", end);
-  // The click that ends a pan chooses nothing.
+  // Swallow the click that ends a pan.
   box.addEventListener(
     "click",
     (event) => {

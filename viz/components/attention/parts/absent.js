@@ -1,10 +1,10 @@
 // @ts-check
-// What stands in the place of a picture whose numbers never come.
+// The text in place of a picture whose numbers are never available.
 
 import { div } from "../../shared/dom.js";
 
 /**
- * Say in the place of a picture why it is not there; without a reason the picture is seen.
+ * Replace a picture by the reason why it is missing; "" shows the picture.
  * @param {HTMLElement} box of the picture
  * @param {string} reason
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// All heads of the chosen attention at a glance, by layer or in the order of a score.
+// All heads of the chosen attention at a glance, by layer or ordered by a score.
 
 import { GridView } from "../grid/grid.js";
 import { ranked, SCORES } from "../grid/order.js";
@@ -13,9 +13,9 @@ import { partHost } from "./host.js";
 /** @typedef {import("../panels.js").Scene} Scene */
 /** @typedef {import("../grid/grid.js").GridData} GridData */
 
-/** What the grid shows of a file that lacks the numbers of some heads. */
+/** The note on a file that lacks the numbers of some heads. */
 const INSTEAD = "These are weights: the numbers of the other heads are not in this file.";
-const AXES = "In each map a row is a query, which looks; a column is a key, which is looked at.";
+const AXES = "Rows look (queries); columns are looked at (keys).";
 
 export class GridPart {
   look = "";
@@ -35,8 +35,8 @@ export class GridPart {
    * @param {Scene} scene
    * @param {import("../grid/maps.js").Maps} maps
    * @param {string} of what the maps depend on
-   * @param {{width: number, beside: boolean, instead: boolean}} how the room that there is, whether the chosen
-   *   picture stands beside, and whether these are weights in the place of numbers that never come
+   * @param {{width: number, beside: boolean, instead: boolean}} how the available width, whether the chosen picture
+   *   is next to the grid, and whether weights replace unavailable numbers
    */
   show(scene, maps, of, { width, beside, instead }) {
     const { choice, run, family } = scene;
@@ -95,7 +95,7 @@ function fieldsOf(scene, { isPooled }, order) {
   };
 }
 /**
- * What the numbers of the maps are; pooled ones are weights whatever is chosen.
+ * The maps' colour scale and label; pooled maps show weights whatever is chosen.
  * @param {Scene} scene
  * @param {import("../grid/maps.js").Maps} maps
  * @param {boolean} instead
@@ -109,11 +109,11 @@ function scaleOf({ choice, label, kind, range }, maps, instead) {
   return { label: "attention weight", kind: "weights", range: own, hasLegend };
 }
 
-/** Every token, as it is in the maps of a long run. @param {Scene} scene */
+/** A sheet of all tokens, as pooled maps have it. @param {Scene} scene */
 const wholeSheet = ({ run, family, choice }) =>
   new Sheet(run, family, { ...choice, by: "token", special: "keep" });
 
-/** The maps in the order that is chosen; null by layer, and until the scores are here. @param {Scene} scene */
+/** The maps in the chosen order; null if by layer, and until the scores are here. @param {Scene} scene */
 function orderOf({ run, family, choice }) {
   if (choice.sort === "layer") return null;
   /** @type {Float32Array | null} */

@@ -1,5 +1,5 @@
 // @ts-check
-// The chosen head as a matrix; if it is compared, beside it the other one and the difference, or any one of the three.
+// The chosen head as a matrix; in a comparison also the other matrix and the difference, or any one of the three.
 
 import { choice } from "../../shared/controls.js";
 import { div } from "../../shared/dom.js";
@@ -15,11 +15,11 @@ const SEEN = { all: "all three", chosen: "chosen", other: "other", difference: "
 const ORDER = ["chosen", "other", "difference"];
 
 export class HeadPart {
-  /** Which of the compared matrices are seen. @type {Seen} */
+  /** Which of the compared matrices are shown. @type {Seen} */
   seen = "all";
   /** @type {Scene} */
   scene;
-  /** The last difference, and of what. @type {{of: (Float32Array | null)[], values: Float32Array | null}} */
+  /** The last difference, and its operands. @type {{of: (Float32Array | null)[], values: Float32Array | null}} */
   #difference = { of: [], values: null };
 
   /** @param {HTMLElement} parent @param {(changed: any) => void} change */
@@ -28,7 +28,7 @@ export class HeadPart {
     this.bar = div("");
     this.showSeen = choice(this.bar, "Show", SEEN, (seen) => {
       this.seen = seen;
-      // The room for it is another one too.
+      // The available width changes too.
       change({});
     });
     parent.append(this.box);
@@ -36,31 +36,17 @@ export class HeadPart {
     this.matrices.bar.prepend(this.bar);
   }
 
-  /** Whether matrices stand beside each other, and need the whole width. @param {import("../choice.js").Choice} choice */
+  /** Whether several matrices need the whole width. @param {import("../choice.js").Choice} choice */
   isWide({ against }) {
     return against !== "" && this.seen === "all";
   }
 
   /** @param {Scene} scene */
   show(scene) {
-    const { choice, range, kind, label, sheet, run, family } = scene;
-    const { layer, head, measure, against } = choice;
+    const { head, measure, against } = scene.choice;
     this.bar.hidden = !against;
     this.showSeen(this.seen);
-    const values = sheet.values(measure, layer, head);
-    const hidden = sheet.hiddenShare(run.weights(family, layer, head));
-    /** @type {Shown} */
-    const chosen = {
-      heading: "",
-      layer,
-      head,
-      values,
-      range,
-      kind,
-      label,
-      hidden,
-      rounded: roundedAs(scene, head),
-    };
+    const chosen = shownHead(scene, head, "");
     const all = against ? this.#compared(scene, chosen) : [chosen];
     const seen = all.filter((_, i) => !against || this.seen === "all" || this.seen === ORDER[i]);
     this.matrices.show(scene, seen, measure === "weights" || measure === "moved");
@@ -101,41 +87,40 @@ export class HeadPart {
 }
 
 /**
- * The same head of the other run, or the other head of this layer.
+ * The other matrix of the comparison: the same head of another run, or another head of the layer.
  * @param {Scene} scene
  * @returns {Pick<Shown, "values" | "hidden" | "absent" | "head" | "rounded">}
  */
 function otherValues(scene) {
   const { run, family, sheet, choice } = scene;
   const { layer, head, measure, against } = choice;
-  if (against.startsWith("head ")) {
-    const other = Number(against.slice(5));
-    const hidden = sheet.hiddenShare(run.weights(family, layer, other));
-    const values = sheet.values(measure, layer, other);
-    return { head: other, values, hidden, rounded: roundedAs(scene, other) };
-  }
+  if (against.startsWith("head ")) return shownHead(scene, Number(against.slice(5)), "");
   const piece = `other:${against}:${family.name}:${layer}:${head}`;
-  const [values, weights] = [
-    run.array(piece, measure === "masked" ? "scores" : measure),
-    run.array(piece, "weights"),
-  ];
-  if (run.lacks(piece, measure === "masked" ? "scores" : measure)) {
-    return {
-      head,
-      values: null,
-      absent: `“${against}” has no such numbers for layer ${layer}, head ${head}.`,
-    };
-  }
+  const name = measure === "masked" ? "scores" : measure;
+  const [values, weights] = [run.array(piece, name), run.array(piece, "weights")];
+  const absent = `“${against}” has no such numbers for layer ${layer}, head ${head}.`;
+  if (run.lacks(piece, name)) return { head, values: null, absent };
   if (!values || !weights) return { head, values: null };
   return { head, values: sheet.ofOther(piece, values, weights, measure), hidden: sheet.hiddenShare(weights) };
 }
 
 /**
- * What there is to say of numbers that are rounded weights, or made of them; null of all others.
+ * What to show of a head of the chosen layer.
  * @param {Scene} scene
  * @param {number} head
+ * @param {string} heading
+ * @returns {Shown}
  */
-export function roundedAs({ run, family, choice, kind }, head) {
+export function shownHead(scene, head, heading) {
+  const { choice, range, kind, label, sheet, run, family } = scene;
+  const values = sheet.values(choice.measure, choice.layer, head);
+  const hidden = sheet.hiddenShare(run.weights(family, choice.layer, head));
+  const rounded = roundedAs(scene, head);
+  return { heading, layer: choice.layer, head, values, range, kind, label, hidden, rounded };
+}
+
+/** How weights, or numbers made of them, are rounded; null for all others. @param {Scene} scene @param {number} head */
+function roundedAs({ run, family, choice, kind }, head) {
   const precision = kind === "weights" ? run.precision(family, choice.layer, head) : "";
   return precision ? { note: precision, zero: choice.measure === "weights" ? "< 0.0001" : "" } : null;
 }

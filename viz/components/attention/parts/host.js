@@ -1,5 +1,5 @@
 // @ts-check
-// What a picture inside the viewer has in the place of a host: it is handed its data, and tells of what was selected.
+// The host of a picture inside the viewer, which sets the picture's data itself.
 
-/** What a part needs of its surroundings. @param {(selection: any) => void} select */
+/** A host that only takes selections. @param {(selection: any) => void} select */
 export const partHost = (select) => ({ get: () => new Uint8Array(), onChange: () => {}, select });

@@ -1,8 +1,8 @@
 // @ts-check
-// All heads of the chosen layer as matrices with their tokens.
+// All heads of the chosen layer as labelled matrices.
 
 import { div } from "../../shared/dom.js";
-import { roundedAs } from "./head.js";
+import { shownHead } from "./head.js";
 import { Matrices } from "./matrices.js";
 
 export class LayerPart {
@@ -15,19 +15,9 @@ export class LayerPart {
 
   /** @param {import("../panels.js").Scene} scene */
   show(scene) {
-    const { family, sheet, choice, range, kind, label, run } = scene;
-    const { layer, measure } = choice;
-    const all = Array.from({ length: family.heads }, (_, head) => ({
-      heading: `Head ${head}`,
-      layer,
-      head,
-      values: sheet.values(measure, layer, head),
-      range,
-      kind,
-      label,
-      hidden: sheet.hiddenShare(run.weights(family, layer, head)),
-      rounded: roundedAs(scene, head),
-    }));
+    const all = Array.from({ length: scene.family.heads }, (_, head) =>
+      shownHead(scene, head, `Head ${head}`),
+    );
     this.matrices.show(scene, all, false);
   }
 }

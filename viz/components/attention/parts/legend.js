@@ -1,12 +1,12 @@
 // @ts-check
-// What the colours of a matrix mean.
+// The legend of a matrix.
 
 import { hatchSwatch, stopsOf } from "../../shared/color.js";
 import { drawLegend } from "../../shared/legend.js";
 import { format } from "../../shared/numbers.js";
 
 /**
- * Draw it, unless it is there already.
+ * Draw the legend, unless it is unchanged.
  * @param {HTMLElement} box
  * @param {Pick<import("./matrix.js").Shown, "range" | "kind" | "label"> & Pick<import("../panels.js").Scene, "colors" | "sheet" | "family">} shown
  */
@@ -21,5 +21,5 @@ export function matrixLegend(box, { range, kind, label, colors, sheet, family })
   drawLegend(box, { stops: stopsOf({ colors, kind }), ticks, label, swatches });
 }
 
-/** "masked: future" of a reason that is told in full by each cell. @param {string} reason */
+/** The beginning of a reason, such as "masked: future"; each cell gives it in full. @param {string} reason */
 const briefly = (reason) => reason.split(": ").slice(0, 2).join(": ");

@@ -1,5 +1,5 @@
 // @ts-check
-// The chosen layer as lines: of the chosen attention, or of all attentions of the run.
+// The chosen layer as lines: the chosen attention, or all attentions of the run.
 
 import { div } from "../../shared/dom.js";
 import { clamp } from "../../shared/numbers.js";
@@ -14,12 +14,12 @@ import { sayAbsent } from "./absent.js";
 /** @typedef {import("../map/links.js").Column} Column */
 /** @typedef {import("../map/links.js").Link} Link */
 
-/** What the tokens of a stack are called in a picture of all attentions. */
+/** Titles of the columns in a picture of all attentions. */
 const TITLES = { encoder: "source", decoder: "target" };
 
 export class MapPart {
   look = "";
-  /** Made of the sheets and heads that were shown, by attention, layer and head. @type {Map<string, any>} */
+  /** Cached sheets and heads, by attention, layer and head. @type {Map<string, any>} */
   #known = new Map();
 
   /** @param {HTMLElement} parent @param {(changed: any) => void} change */
@@ -70,7 +70,7 @@ export class MapPart {
    * @param {Sheet} sheet
    * @param {import("../choice.js").Choice} choice
    * @param {number[]} shown
-   * @param {Column[] | null} columns of which each stack has one; null where queries and keys have one each
+   * @param {Column[] | null} columns one per stack; null if queries and keys have one each
    * @returns {Link}
    */
   #link(sheet, choice, shown, columns) {
@@ -102,7 +102,7 @@ export class MapPart {
     );
   }
 
-  /** Make something that is not known yet; what could not be made is not known. @param {string} name @param {() => any} make */
+  /** Get a value from the cache, or make it; a null is not cached. @param {string} name @param {() => any} make */
   #once(name, make) {
     const made = this.#known.get(name) ?? make();
     if (made !== null) this.#known.set(name, made);
@@ -127,7 +127,7 @@ function bothColumns(sheets, { rows }) {
     const asQueries = sheets.find(({ family }) => family.queries === stack);
     const asKeys = sheets.find(({ family }) => family.keys === stack);
     const read = asKeys?.keys ?? asQueries?.queries ?? [];
-    // A row is called by what is written after it; the same token as a key is what was read.
+    // A query is named by the token written after it; the same token as a key, by the token read.
     const isWritten = rows === "written" && asQueries && stack === "decoder";
     const labels = isWritten ? read.map((token, i) => `${token} → ${asQueries.queries[i]}`) : read;
     const groups = asKeys?.groups[1] ?? asQueries?.groups[0] ?? [];

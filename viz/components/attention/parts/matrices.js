@@ -1,5 +1,5 @@
 // @ts-check
-// Matrices of the same tokens beside each other: zoomed, scrolled and pointed at as one.
+// Matrices of the same tokens side by side, zoomed, scrolled and pointed at as one.
 
 import { namedButton } from "../../shared/controls.js";
 import { div, span } from "../../shared/dom.js";
@@ -45,13 +45,13 @@ export class Matrices {
     this.table = new NumbersTable(parent, "Table of these numbers");
   }
 
-  /** Those that are seen, and have been painted. */
+  /** The views that are shown and painted. */
   get #views() {
     return this.matrices.filter(({ box, view }) => !box.hidden && view.painted).map(({ view }) => view);
   }
 
   /**
-   * The first of them gives the scale that stands above all.
+   * Show the matrices; the legend above them is the first one's.
    * @param {Scene} scene
    * @param {Shown[]} all
    * @param {boolean} hasSums
@@ -109,7 +109,7 @@ export class Matrices {
     });
   }
 
-  /** Let the others do as one of them does. @param {MatrixView} view @param {(other: MatrixView) => void} call */
+  /** Have the other views follow one of them. @param {MatrixView} view @param {(other: MatrixView) => void} call */
   #tell(view, call) {
     if (this.#isTelling) return;
     this.#isTelling = true;
@@ -124,7 +124,7 @@ export class Matrices {
     this.#point(view);
   }
 
-  /** Point at the number on the scale that it is on. @param {MatrixView | undefined} view */
+  /** Point at the hovered or chosen number on its legend. @param {MatrixView | undefined} view */
   #point(view) {
     for (const { legend } of [this, ...this.matrices]) pointOnScale(legend, null);
     const matrix = this.matrices.find((own) => own.view === view);
@@ -137,7 +137,7 @@ export class Matrices {
   }
 }
 
-/** How much of the attention is not seen. @param {Scene} scene @param {Shown} shown */
+/** How much of the attention is hidden. @param {Scene} scene @param {Shown} shown */
 function hiddenText({ choice }, { hidden = 0 }) {
   const spread = choice.special === "spread" ? ", spread over the rest" : "";
   return hidden ? `hidden: ${percent(hidden)} of the attention${spread}` : "";

@@ -1,5 +1,5 @@
 // @ts-check
-// One matrix of several, with its heading; a click chooses a cell, by its tokens.
+// One of several matrices, with its heading; a click chooses a cell by its tokens.
 
 import { div, span } from "../../shared/dom.js";
 import { MatrixView } from "../matrix/matrix.js";
@@ -9,7 +9,7 @@ import { matrixLegend } from "./legend.js";
 /** @typedef {import("../panels.js").Scene} Scene */
 
 /**
- * What one of the matrices is.
+ * The contents of a matrix.
  * @typedef {object} Shown
  * @property {string} heading
  * @property {number} layer
@@ -91,7 +91,7 @@ export class Matrix {
     };
   }
 
-  /** Draw it, if it is there, in a width that was measured before anything is drawn. @param {number} width */
+  /** Draw the matrix in a width that was measured before anything was drawn. @param {number} width */
   draw(width) {
     if (!this.shown.values || !width) return;
     this.view.width = width;

@@ -1,5 +1,5 @@
 // @ts-check
-// Where every head of every layer looks from one token: of all attentions that the token is a query of.
+// Where every head looks from one token, in all attentions in which the token is a query.
 
 import { div } from "../../shared/dom.js";
 import { quoted } from "../../shared/tell.js";
@@ -52,7 +52,7 @@ export class TokenPart {
 }
 
 /**
- * The rows of a query in all heads of all layers, one after the other; null where they are still to come.
+ * The rows of a query in all heads of all layers, one after the other; null while they are missing.
  * @param {HeldRun} run
  * @param {Family} family
  * @param {number} query

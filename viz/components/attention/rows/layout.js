@@ -1,23 +1,23 @@
 // @ts-check
-// Where the rows of all heads are in a block, in CSS pixels.
+// The positions of all heads' rows in a block, in CSS pixels.
 
 import { clamp } from "../../shared/numbers.js";
 
-/** Where the cells begin: the names of layer and head stand before them. */
+/** Where the cells begin, after the names of layer and head. */
 export const LEFT = 134;
 const GAP = 10;
 
 export class RowsLayout {
   /**
    * @param {{layers: number, heads: number}} counts
-   * @param {number[]} lengths how many tokens each block has
-   * @param {number} width that there is for all blocks
+   * @param {number[]} lengths the number of tokens of each block
+   * @param {number} width available to all blocks
    */
   constructor({ layers, heads }, lengths, width) {
     this.layers = layers;
     this.heads = heads;
     this.row = clamp(Math.floor(560 / (heads * layers)), 13, 26);
-    /** Whether blocks stand beside each other. */
+    /** Whether blocks are side by side. */
     this.wide = width > 760;
     const room = (this.wide ? (width - 24) / 2 : width) - LEFT - 50;
     this.column = clamp(Math.floor(room / Math.max(...lengths)), 20, 44);
@@ -38,7 +38,7 @@ export class RowsLayout {
   }
 
   /**
-   * The layer and the head at a height, from the first row on; the gap after a layer belongs to none.
+   * The layer and head at a height below the first row's top; null in the gap after a layer.
    * @param {number} y
    * @returns {[layer: number, head: number] | null}
    */
@@ -50,7 +50,7 @@ export class RowsLayout {
   }
 
   /**
-   * The position of the token whose column this is; none has one below 0, nor one beyond the last.
+   * The position of the token in this column; it may lie outside the block.
    * @param {number} x
    */
   keyAt(x) {

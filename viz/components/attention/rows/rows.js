@@ -12,7 +12,7 @@ import { CanvasView, same } from "../../shared/shell.js";
 import { quoted } from "../../shared/tell.js";
 import { LEFT, RowsLayout } from "./layout.js";
 
-/** @typedef {[block: number, layer: number, head: number, ...hovered: number[]]} Row the token under the pointer last */
+/** @typedef {[block: number, layer: number, head: number, ...hovered: number[]]} Row the token under the pointer comes last */
 /** @typedef {import("../../shared/canvas.js").Pen} Pen */
 
 /**
@@ -30,9 +30,9 @@ const FONT = 14;
 const SLANT = -Math.PI / 4;
 const LABEL_LIMIT = 130;
 
-/** One attention on the page. */
+/** One attention's canvas. */
 class Block {
-  /** Where the first row begins: above it stand the tokens. */
+  /** Where the first row begins, below the tokens. */
   top = 0;
   name = div("name");
   canvas = h("canvas");
@@ -41,7 +41,7 @@ class Block {
   fade = fadeWhereMore(this.box);
 
   constructor() {
-    // The arrow keys scroll it while it has the focus, and choose no head.
+    // While it has the focus, arrow keys scroll it and choose no head.
     this.box.onkeydown = (event) => {
       if (event.key.startsWith("Arrow")) event.stopPropagation();
     };
@@ -118,7 +118,7 @@ export class RowsView extends CanvasView {
   }
 
   /**
-   * What slanted tokens need above the cells.
+   * The height of slanted tokens above the cells.
    * @param {string[]} tokens
    * @param {Block} block
    */

@@ -1,22 +1,12 @@
 // @ts-check
-// Numbers and tokens as text for a spreadsheet.
+// Numbers and tokens as CSV for a spreadsheet.
 
-/** What makes a spreadsheet read a cell as a formula. */
+import { float32Text } from "../../shared/float32.js";
+
+/** A cell that begins like this would be read as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
-/** Every float32 is told from its neighbours by so many digits. */
-const MOST_DIGITS = 9;
 
-/** A float32 with the fewest digits that give it back. @param {number} value */
-export function float32Text(value) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value < 0 ? "-inf" : "inf";
-  for (let digits = 6; digits < MOST_DIGITS; digits++) {
-    const short = Number(value.toPrecision(digits));
-    if (Math.fround(short) === value) return String(short);
-  }
-  return String(Number(value.toPrecision(MOST_DIGITS)));
-}
-
-/** A text that no spreadsheet takes for a formula. @param {string} text */
+/** A text that no spreadsheet reads as a formula. @param {string} text */
 export const neutral = (text) => (FORMULA.test(text) ? `'${text}` : text);
 
 /** @param {string | number} cell */

@@ -1,32 +1,32 @@
 // @ts-check
-// The numbers of a picture as a table, which is made when it is opened.
+// The numbers of a picture as a table, made when it is opened.
 
+import { copyText } from "../../shared/clipboard.js";
 import { namedButton } from "../../shared/controls.js";
 import { div, h, span } from "../../shared/dom.js";
 import { announcer } from "../../shared/tell.js";
-import { copy } from "./copy.js";
 import { csvOf } from "./csv.js";
 
 /**
- * What a table is made of; rows are asked for when they are shown.
+ * The contents of a table; rows are computed when they are shown.
  * @typedef {object} Numbers
  * @property {string} caption
  * @property {string} corner what rows and columns are
  * @property {Heading[]} columns
  * @property {Heading[]} rows
- * @property {(row: number) => string[]} cells of a row, as they are read
- * @property {(row: number) => (string | number)[]} exact cells of a row, as they are copied
+ * @property {(row: number) => string[]} cells of a row, as displayed
+ * @property {(row: number) => (string | number)[]} exact cells of a row, as copied
  */
 /** @typedef {[place: string, name: string, title?: string]} Heading */
 
-/** A browser takes long to lay out more cells than this at once. */
+/** Browsers are slow to lay out more cells than this at once. */
 const MOST_CELLS = 6000;
 
 export class NumbersTable {
   /** @type {Numbers[]} */
   #all = [];
   #first = 0;
-  /** What the open table shows. @type {unknown} */
+  /** What the open table was made from. @type {unknown} */
   #shown = null;
   list = h("select", { "aria-label": "Table of", onchange: () => this.#open(0) });
   position = span("");
@@ -58,8 +58,8 @@ export class NumbersTable {
   }
 
   /**
-   * There are other numbers.
-   * @param {unknown[]} look what they depend on: a table that is open is made again when any of it is another
+   * Take other numbers.
+   * @param {unknown[]} look what the numbers depend on: an open table is made again when any of these changes
    * @param {() => Numbers[]} make
    */
   show(look, make) {
@@ -79,7 +79,7 @@ export class NumbersTable {
     this.list.selectedIndex = chosen < 0 || chosen >= this.#all.length ? 0 : chosen;
     this.list.hidden = this.#all.length < 2;
     this.copied.disabled = !this.#all.length;
-    // Numbers that are still to come are shown when they are here.
+    // Missing numbers are shown when they arrive.
     if (this.#all.length) this.#open(this.#first);
     else this.inner.replaceChildren();
   }
@@ -92,7 +92,7 @@ export class NumbersTable {
     return Math.max(1, Math.floor(MOST_CELLS / this.#numbers.columns.length));
   }
 
-  /** Show the rows from one on. @param {number} first */
+  /** Show the rows from `first` on. @param {number} first */
   #open(first) {
     const { caption, corner, columns, rows, cells } = this.#numbers;
     const size = this.#perPage;
@@ -116,7 +116,7 @@ export class NumbersTable {
       [corner, ...columns.map(([, name]) => name)],
       ...rows.map(([, name], row) => [name, ...exact(row)]),
     ];
-    const done = await copy(csvOf(table), this.box);
+    const done = await copyText(csvOf(table), this.box);
     const told = done ? `Copied ${rows.length} rows` : "The browser refused to copy";
     this.copied.textContent = told;
     this.say(told);

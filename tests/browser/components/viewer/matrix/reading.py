@@ -20,7 +20,7 @@ MEASURES = {
     "weights": "attention weight",
     "scores": "score",
     "masked": "score",
-    "moved": "length of what is moved",
+    "moved": "length of the moved vector",
 }
 READ_TABLE = """
 table => [...table.rows].map(row => [...row.cells].map(cell =>

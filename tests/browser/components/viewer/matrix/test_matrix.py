@@ -26,7 +26,7 @@ def test_a_row_is_called_by_the_token_read_or_written_and_says_both(page: Page, 
     held, view = held_run(), open_viewer(page, url)
     decoder = held.sides["decoder"]
     for rows, tokens in (("read", decoder.tokens), ("written", decoder.written)):
-        choose(view, "Which token a row is called by", rows)
+        choose(view, "Row labels", rows)
         table = read_table(view, "attention weight")
         assert table[0][0].startswith(f"query, by the token {rows}")
         assert [row[0] for row in table[1:-1]] == [visible(token or "–") for token in tokens]
@@ -49,7 +49,7 @@ def spoken(text: str) -> str:
 def test_an_encoder_has_nothing_to_switch(page: Page, url: str) -> None:
     view = open_viewer(page, url)
     press(view, "Which attention", "Encoder self-attention")
-    expect(picker(view, "Which token a row is called by")).to_be_hidden()
+    expect(picker(view, "Row labels")).to_be_hidden()
     assert read_table(view, "^Encoder")[0][0].startswith("looks from (query)")
 
 
@@ -88,11 +88,11 @@ def test_everything_has_room(page: Page, url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     view = open_viewer(page, url)
     check_fits(view, width)
-    choose(view, "What the head is compared with", "head 0")
+    choose(view, "Comparison", "head 0")
     check_fits(view, width)
     if width == 1400:
         matrix(view).locator("summary").click()
-        choose(view, "What the head is compared with", "")
+        choose(view, "Comparison", "")
         for part in (".hl-grid", ".hl-main"):
             box = view.locator(part).bounding_box()
             assert box is not None

@@ -42,7 +42,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
     family = held.families[attention]
     press(view, "Which attention", family.label)
     for measure, label in MEASURES.items():
-        choose(view, "What each cell shows", measure)
+        choose(view, "Numbers in the cells", measure)
         rows = read_table(view, f"^{family.label}, layer {LAYER}, head {HEAD}, {re.escape(label)}")
         expected = with_reasons(written(shown(held, attention, measure)), family.allowed, measure)
         if measure == "masked":  # its caption is that of the scores
@@ -61,8 +61,8 @@ def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention
     family = held.families[attention]
     press(view, "Which attention", family.label)
     for measure in ("weights", "moved"):
-        choose(view, "What each cell shows", measure)
-        choose(view, "What a row and a column is", "word")
+        choose(view, "Numbers in the cells", measure)
+        choose(view, "Rows and columns", "word")
         rows = read_table(view, MEASURES[measure])
         values = by_words(shown(held, attention, measure), held, attention).astype(np.float32)
         opened = by_words(family.allowed.astype(np.float32), held, attention) > 0
@@ -80,9 +80,9 @@ def test_differences_are_taken_from_another_head_and_another_run(page: Page, url
     held, view = held_run(), open_viewer(page, url)
     others = {"head 0": shown(held, "cross", measure, 0), TWIN: shown(held.others[TWIN](), "cross", measure)}
     chosen = shown(held, "cross", measure)
-    choose(view, "What each cell shows", measure)
+    choose(view, "Numbers in the cells", measure)
     for against, values in others.items():
-        choose(view, "What the head is compared with", against)
+        choose(view, "Comparison", against)
         press(view, "Show", "other")
         rows = read_table(view, f"{against[1:]}$")
         assert numbers_of(rows) == written(values)
@@ -119,7 +119,7 @@ def test_hidden_tokens_take_their_weight_with_them_or_leave_it_to_the_rest(page:
 def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
     held, view = held_run(), open_viewer(page, url)
     for measure, title in (("weights", "received"), ("moved", "sum")):
-        choose(view, "What each cell shows", measure)
+        choose(view, "Numbers in the cells", measure)
         values = shown(held, "cross", measure).astype(np.float64)
         rows = read_table(view, MEASURES[measure])
         assert rows[-1][0] == title
@@ -148,9 +148,9 @@ def test_the_table_is_copied_as_csv(page: Page, url: str) -> None:
 def test_a_head_of_a_long_run_has_its_own_numbers(page: Page, url: str) -> None:
     held, view = held_run("long"), open_viewer(page, url, "long")
     press(view, "Which attention", "Cross-attention")
-    choose(view, "What each cell shows", "moved")
-    rows = read_table(view, f"layer {LAYER}, head {HEAD}, length of what is moved")
+    choose(view, "Numbers in the cells", "moved")
+    rows = read_table(view, f"layer {LAYER}, head {HEAD}, length of the moved vector")
     assert numbers_of(rows) == written(shown(held, "cross", "moved"))
-    choose(view, "What a row and a column is", "word")
+    choose(view, "Rows and columns", "word")
     expected = by_words(shown(held, "cross", "moved"), held, "cross").astype(np.float32)
     assert numbers_of(read_table(view, "moved")) == written(expected)

@@ -1,16 +1,16 @@
 // @ts-check
-// Text onto the clipboard, where a page may write to it and where it may not.
+// Copies text to the clipboard, with a fallback for pages that may not write to it.
 
-import { h } from "../../shared/dom.js";
+import { h } from "./dom.js";
 
 /**
- * Copy a text; tells whether the browser has done so.
+ * Copy a text; returns whether the browser did.
  * @param {string} text
- * @param {Element} from what has the focus afterwards as before
+ * @param {Element} from keeps the focus
  */
 export async function copyText(text, from) {
   try {
-    // There is none in a page that came from a file or over plain http, and notebooks may refuse it.
+    // Missing in pages opened from a file or over plain http; notebooks may refuse it.
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
@@ -22,11 +22,8 @@ export async function copyText(text, from) {
 function copyByCommand(text, from) {
   const root = /** @type {Document | ShadowRoot} */ (from.getRootNode());
   const focused = /** @type {HTMLElement | null} */ (root.activeElement);
-  const field = h("textarea", {
-    readonly: "",
-    style: "position:fixed;top:0;opacity:0",
-    "aria-hidden": "true",
-  });
+  const hidden = { readonly: "", style: "position:fixed;top:0;opacity:0", "aria-hidden": "true" };
+  const field = h("textarea", hidden);
   field.value = text;
   document.body.append(field);
   field.select();
