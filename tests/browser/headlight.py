@@ -62,7 +62,7 @@ def settle(page: Page) -> None:
 
 def is_telling(views: Locator) -> bool:
     """Tell whether one of these views has not told all yet, or waits for what it has asked for."""
-    told: bool = views.evaluate_all("views => views.some((view) => view.isTelling?.())")
+    told: bool = views.evaluate_all("views => views.some((view) => view.isPending?.())")
     return told
 
 

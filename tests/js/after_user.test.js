@@ -19,7 +19,7 @@ function act(name, tell) {
   setTimeout(tell);
 }
 
-test("what the user has just told goes first", async () => {
+test("a user's change is reported before a view's", async () => {
   /** @type {string[]} */
   const order = [];
   await new Promise((told) => {
@@ -29,7 +29,7 @@ test("what the user has just told goes first", async () => {
   assert.deepEqual(order, ["user", "view"]);
 });
 
-test("so does what the user tells while the view waits", async () => {
+test("so is a change made while the view waits", async () => {
   /** @type {string[]} */
   const order = [];
   await new Promise((told) => {
@@ -39,7 +39,7 @@ test("so does what the user tells while the view waits", async () => {
   assert.deepEqual(order, ["user", "view"]);
 });
 
-test("nobody is waited for who does nothing", async () => {
+test("an idle user is not waited for", async () => {
   runs = 0;
   const told = await new Promise((resolve) => {
     afterUser(() => resolve("view"));
@@ -50,7 +50,7 @@ test("nobody is waited for who does nothing", async () => {
   assert.equal(runs, 0);
 });
 
-test("for what the user does before the view is heard the whole page is run", async () => {
+test("a change made before the view's report arrives runs the whole page", async () => {
   await new Promise((heard) => {
     afterUser(() => setTimeout(heard));
     setTimeout(() => listeners.keydown());

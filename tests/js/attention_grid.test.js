@@ -24,7 +24,7 @@ const grid = (layers = 3, heads = 5, queries = 7, keys = 11, /** @type {Options}
 /** Every map, the last first. @param {number} count */
 const reversed = (count) => Array.from({ length: count }, (_, i) => count - 1 - i);
 
-test("the middle of each map is found as that map, in rows of layers and in an order", () => {
+test("the middle of each map finds that map, by layer and in an order", () => {
   const layouts = [
     { at: grid(), counts: [3, 5] },
     { at: grid(12, 16), counts: [12, 16] },
@@ -42,7 +42,7 @@ test("the middle of each map is found as that map, in rows of layers and in an o
   }
 });
 
-test("there is no map on the labels and beyond the last", () => {
+test("there is no map on the labels or beyond the last map", () => {
   const at = grid();
   const [right, bottom] = at.extent;
   assert.equal(at.mapAt(at.gutter - 1, 100), null);
@@ -54,7 +54,7 @@ test("there is no map on the labels and beyond the last", () => {
   assert.equal(ordered.mapAt(x + ordered.pitch[0], y), null, "nothing comes after the last of an order");
 });
 
-test("a grid has the width there is, and maps the shape of their sentence", () => {
+test("a grid fills the width, and maps have the shape of their sentence", () => {
   for (const width of [400, 900, 1900]) {
     const at = grid(6, 8, 20, 20, { width });
     assert.ok(at.extent[0] <= width);
@@ -64,7 +64,7 @@ test("a grid has the width there is, and maps the shape of their sentence", () =
   assert.equal(wide.box[1], Math.round(wide.box[0] / 2));
 });
 
-test("a grid is no taller than it may be, unless its maps would be too small to be told apart", () => {
+test("a grid keeps to its height, unless its maps would be too small to distinguish", () => {
   for (const tallest of [300, 450, 700]) assert.ok(grid(6, 8, 20, 20, { tallest }).extent[1] <= tallest);
   const many = grid(24, 16, 20, 20);
   assert.ok(many.extent[1] > 450);
@@ -72,7 +72,7 @@ test("a grid is no taller than it may be, unless its maps would be too small to 
   assert.ok(many.extent[0] <= 900);
 });
 
-test("maps in an order stand row after row, the first in rank first, with room for their labels", () => {
+test("ordered maps are placed row by row, best rank first, with room for their labels", () => {
   const order = [4, 2, 0, 1, 3, 5];
   const at = grid(2, 3, 7, 7, { order, width: 365 });
   const places = order.map((map) => at.corner(Math.floor(map / 3), map % 3));
@@ -85,7 +85,7 @@ test("maps in an order stand row after row, the first in rank first, with room f
   assert.ok(at.extent[0] <= 365);
 });
 
-test("arrow keys go through what is shown, and stop at its ends", () => {
+test("arrow keys move through the maps shown, and stop at the ends", () => {
   const byLayer = grid();
   assert.deepEqual(byLayer.step([1, 2], [1, 0]), [2, 2]);
   assert.deepEqual(byLayer.step([1, 2], [0, -1]), [1, 1]);
@@ -99,7 +99,7 @@ test("arrow keys go through what is shown, and stop at its ends", () => {
   assert.deepEqual(at.step([0, 3], [1, 0]), [0, 3], "nothing stands below the last row");
 });
 
-test("a map is scrolled to by as little as shows it whole beside the labels", () => {
+test("scrolling to a map moves no further than necessary to show it whole next to the labels", () => {
   const at = grid(24, 16, 20, 20, { width: 300 });
   const view = /** @type {[number, number]} */ ([300, 450]);
   assert.deepEqual(at.reveal([0, 0], [0, 0], view), [0, 0]);
@@ -110,14 +110,14 @@ test("a map is scrolled to by as little as shows it whole beside the labels", ()
   assert.deepEqual(at.reveal([0, 0], [500, 500], view), [0, 0]);
 });
 
-test("ranks go up or down, and equal scores stay as they were", () => {
+test("ranks rise or fall, and equal scores keep their order", () => {
   const scores = Float32Array.of(2, 0.5, 3, 0.5);
   assert.deepEqual(ranked(scores, true), [1, 3, 0, 2]);
   assert.deepEqual(ranked(scores, false), [2, 0, 1, 3]);
   assert.ok(SCORES.entropy.rising && !SCORES.sharpness.rising);
 });
 
-test("heads are ordered only by what tells them apart", () => {
+test("heads are ordered only by scores that distinguish them", () => {
   /** @param {object} family @param {number[]} special @returns {string[]} */
   const orders = (family, special) =>
     ordersOf(
@@ -130,7 +130,7 @@ test("heads are ordered only by what tells them apart", () => {
   assert.deepEqual(orders({ layers: 1, heads: 1 }, [0]), ["layer"]);
 });
 
-test("a place in a map is a block of it; the gap after a map is none", () => {
+test("a point in a map belongs to a block; the gap after it to none", () => {
   const at = grid();
   const [x, y] = at.corner(1, 2);
   assert.deepEqual(at.blockAt([1, 2], x + 0.5, y + 0.5, [7, 11]), [0, 0]);
@@ -138,7 +138,7 @@ test("a place in a map is a block of it; the gap after a map is none", () => {
   assert.equal(at.blockAt([1, 2], x + at.box[0] + 1, y + 1, [7, 11]), null);
 });
 
-test("pooled to fewer pixels, each is the largest of its blocks", () => {
+test("pooling to fewer pixels keeps the largest level of each block", () => {
   const levels = Uint8Array.of(1, 9, 3, 4, 5, 6, 7, 8, 2, 10, 11, CLOSED);
   assert.deepEqual([...pool(levels, [3, 4], 4, 3)], [...levels.slice(0, 11), -1]);
   assert.deepEqual([...pool(levels, [3, 4], 2, 1)], [10, 11]);
@@ -169,7 +169,7 @@ test("a map's palette is its part of the scale", () => {
   );
 });
 
-test("maps stand by layer below each other, by head beside each other; closed cells stay transparent", () => {
+test("maps are arranged by layer and head; closed cells stay transparent", () => {
   const levels = Uint8Array.of(1, 2, 3, CLOSED, 5, 6, 7, 8);
   const paletteOf = (/** @type {number} */ map) =>
     Array.from({ length: 255 }, (_, level) => 100 * map + level);

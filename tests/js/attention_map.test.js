@@ -12,7 +12,7 @@ import {
 } from "../../viz/components/attention/map/links.js";
 import { strokesOf } from "../../viz/components/attention/map/strokes.js";
 import { massWords, notes, sentence } from "../../viz/components/attention/map/words.js";
-import { HeldRun } from "../../viz/components/attention/run.js";
+import { ViewerRun } from "../../viz/components/attention/run.js";
 import { Sheet } from "../../viz/components/attention/sheet.js";
 import { contrast, rgbOf } from "../../viz/components/shared/color.js";
 
@@ -27,7 +27,7 @@ test("the fewest keys that hold a share are kept", () => {
   assert.deepEqual([...fewest(Float32Array.of(0, 0), 0.9)], [], "a row that looks at nothing");
 });
 
-test("of equal weights those that come first are kept", () => {
+test("among equal weights the first are kept", () => {
   assert.deepEqual([...fewest(Float32Array.of(0.25, 0.25, 0.25, 0.25), 0.5)], [0, 1]);
   assert.deepEqual([...fewest(Float32Array.of(0.2, 0.4, 0.2, 0.2), 0.6)], [0, 1]);
 });
@@ -86,19 +86,19 @@ test("a row and a column have the numbers of the head", () => {
   assert.equal(weightsOf(asQuery, 1, 0), null);
 });
 
-test("the mean is that of the heads which are here", () => {
+test("the mean covers the heads that are here", () => {
   const [own, asKey] = relationsOf(links, [0, 1]);
   assert.deepEqual([...(meansOf(own, [0, 1], 1) ?? [])], [0.375, 0.625]);
   assert.deepEqual([...(meansOf(asKey, [0, 1], 1) ?? [])], [0.75, 0, 0.5]);
   assert.equal(meansOf(asKey, [1], 1), null);
 });
 
-test("the strongest come first, equals in their order, and nothing that is 0", () => {
+test("the strongest come first, equals in order, zeros never", () => {
   assert.deepEqual(strongest([0.1, 0.4, 0, 0.4, 0.05], 3), [1, 3, 0]);
   assert.deepEqual(strongest([0, 0.2], 3), [1]);
 });
 
-test("a locked token stays when the columns change, and is freed where it is hidden", () => {
+test("a locked token stays when the columns change, and is freed when hidden", () => {
   /** @param {import("../../viz/components/attention/run.js").Stack} stack @param {number[][]} groups */
   const column = (stack, groups) => ({ title: "", stack, labels: groups.map(String), groups });
   const source = column("encoder", [[0], [1], [2]]);
@@ -124,7 +124,7 @@ const colors = /** @type {import("../../viz/components/shared/color.js").Colors}
   })
 );
 
-test("56 heads have 56 strokes, all of which are seen", () => {
+test("56 heads have 56 visible strokes", () => {
   const strokes = strokesOf(56, colors);
   assert.equal(new Set(strokes.map(({ color, dash }) => JSON.stringify([color, dash]))).size, 56);
   for (const { color } of strokes) assert.ok(contrast(rgbOf(color), rgbOf("#ffffff")) >= 2);
@@ -135,7 +135,7 @@ test("56 heads have 56 strokes, all of which are seen", () => {
   );
 });
 
-test("numbers in the colour of a head can be read", () => {
+test("numbers in a head's colour are readable", () => {
   for (const { ink } of strokesOf(7, colors)) {
     const rgb = /** @type {import("../../viz/components/shared/color.js").Rgb} */ (
       (ink.match(/\d+/g) ?? []).map(Number)
@@ -168,7 +168,7 @@ test("a token is found at its place", () => {
   assert.equal(layout(3, 5).tokenAt(100, layout(3, 5).y(3), 0), null, "the source ends before");
 });
 
-test("the picture keeps to the width that there is, and has a gap between its columns", () => {
+test("the picture keeps to its width, with a gap between its columns", () => {
   for (const room of [320, 400, 560, 940, 1900]) {
     for (const heads of [1, 3, 16]) {
       const at = layout(9, 12, { heads, room });
@@ -178,7 +178,7 @@ test("the picture keeps to the width that there is, and has a gap between its co
   }
 });
 
-test("each head has a number where there is room, else there is their mean", () => {
+test("each head has a number if there is room; otherwise their mean is shown", () => {
   assert.equal(layout(9, 9, { heads: 3, room: 1200 }).numbers, 3);
   assert.equal(layout(9, 9, { heads: 3, room: 400 }).numbers, 1);
   assert.equal(layout(9, 9, { heads: 5, room: 1900 }).numbers, 1);
@@ -217,7 +217,7 @@ test("scrolling reveals a token", () => {
 
 // Words
 
-const held = new HeldRun({
+const held = new ViewerRun({
   run: "1",
   channel: "",
   unit: "word",
@@ -281,7 +281,7 @@ test("hidden mass is the average over the rows and heads that are shown", () => 
   assert.equal(hiddenMass(sheet, 0, []), null);
 });
 
-test("it is said what the lines show and what is hidden", () => {
+test("the words say what the lines show and what is hidden", () => {
   const one = [{ label: "Cross-attention", hidden: 0.375 }];
   assert.equal(
     massWords(90, "keep", [{ label: "", hidden: null }]),
@@ -289,7 +289,7 @@ test("it is said what the lines show and what is hidden", () => {
   );
   assert.match(
     massWords(100, "hide", one),
-    /show all of each row.* hold 37\.5 % of the attention on average and are hidden/,
+    /show all of each row.* receive 37\.5 % of the attention on average and are hidden/,
   );
   assert.match(massWords(90, "spread", one), /37\.5 %.* their share is spread over the rest/);
   const both = [...one, { label: "Encoder self-attention", hidden: 0.1 }];
@@ -299,20 +299,20 @@ test("it is said what the lines show and what is hidden", () => {
   );
 });
 
-test("the picture says which layer each attention has, and what is still to come", () => {
+test("the notes name each attention's layer, and what is still loading", () => {
   const deep = { ...cross, layer: 2 };
   const told = notes({ links: [encoder, deep], coming: 1, top: 0.3 }, true);
   for (const part of [
-    "1 head is still to come",
+    "1 head is still loading",
     "Encoder self-attention, layer 0",
     "Cross-attention, layer 2",
-    "fully at 0.3",
+    "up to 0.3",
     "Scroll",
   ])
     assert.ok(told.includes(part), part);
 });
 
-test("a token's attention is told in words", () => {
+test("a token's attention is described in words", () => {
   const columns = [
     { title: "source", stack: /** @type {const} */ ("encoder"), labels: ["a", "b"], groups: [[0], [1]] },
     {

@@ -37,7 +37,7 @@ const data = (fields) => ({
   ...fields,
 });
 
-test("the middle of each cell is found as that cell, wherever the box is scrolled to", () => {
+test("the middle of each cell finds that cell, at any scroll position", () => {
   const at = placed(names(30), names(40), { width: 500 });
   for (const scroll of /** @type {[number, number][]} */ ([
     [0, 0],
@@ -65,7 +65,7 @@ test("the middle of each cell is found as that cell, wherever the box is scrolle
   assert.equal(at.cellAt([at.left + 40 * at.wide + 1, at.top + 1], [0, 0], VIEW), null);
 });
 
-test("beyond the last row and column stand their sums, at the edge of what is seen", () => {
+test("sums follow the last row and column, at the edge of the visible part", () => {
   const at = placed(names(30), names(40), { width: 500, below: 46, beside: 76 }, 20);
   const view = /** @type {[number, number]} */ ([500, 400]);
   assert.deepEqual(at.end([0, 0], view), [424, 354]);
@@ -76,7 +76,7 @@ test("beyond the last row and column stand their sums, at the edge of what is se
   assert.deepEqual(whole.end([0, 0], [900, 800]), [whole.left + 3 * whole.wide, whole.top + 3 * whole.cell]);
 });
 
-test("cells are as large as the room allows, and few tokens keep all their labels", () => {
+test("cells are as large as possible, and few tokens keep all their labels", () => {
   assert.equal(placed(names(3), names(3)).cell, CELL.fitted);
   assert.equal(placed(names(12), names(12), { width: 200 }).cell, CELL.labelled);
   assert.equal(placed(names(512), names(512), { width: 1900 }).cell, CELL.smallest);
@@ -87,7 +87,7 @@ test("cells are as large as the room allows, and few tokens keep all their label
   assert.ok(low.height <= 360);
 });
 
-test("cells are wider than tall where their numbers would not fit otherwise", () => {
+test("cells are wider than tall if their numbers need it", () => {
   const low = placed(names(10), names(10), { tallest: 360 });
   assert.ok(low.cell < CELL.numbered[0] && low.wide === CELL.numbered[0]);
   const narrow = placed(names(10), names(10), { tallest: 360, width: 330 });
@@ -96,13 +96,13 @@ test("cells are wider than tall where their numbers would not fit otherwise", ()
   assert.equal(tiny.wide, tiny.cell, "nothing finite is in it");
 });
 
-test("labels stand upright where each has room above its own column, else they are slanted", () => {
+test("labels are upright if each fits above its column, and slanted otherwise", () => {
   assert.ok(placed(["a"], ["ab", "abc"], {}, 40).upright);
   assert.ok(!placed(["a"], ["ab", "abcdef"], {}, 40).upright);
   assert.ok(placed(["a"], ["ab", "abcdef"], {}, 40).top > placed(["a"], ["ab", "abc"], {}, 40).top);
 });
 
-test("slanted labels get the room that they take, beyond the columns only", () => {
+test("slanted labels get the space they need beyond the columns", () => {
   const long = "a-label-of-many";
   const middle = placed(["a"], [long, "b", "c", "d", "e", "f", "g", "h"], {}, 30);
   assert.equal(middle.width, Math.ceil(middle.left + 8 * middle.wide + 4), "it ends above the other columns");
@@ -110,7 +110,7 @@ test("slanted labels get the room that they take, beyond the columns only", () =
   assert.ok(last.width - last.left >= 7.5 * last.wide + widthOf(long) * Math.SQRT1_2);
 });
 
-test("labels that would run into each other are left out at equal steps", () => {
+test("labels that would overlap are left out at equal steps", () => {
   const at = placed(names(60), names(60), {}, 6);
   assert.equal(at.everyQuery, 3);
   assert.ok(at.everyKey * 6 >= 18);
@@ -123,14 +123,14 @@ test("the visible cells are those in the box", () => {
   assert.deepEqual(at.visible([900, 900], [at.left + 500, at.top + 500]), [45, 50, 45, 50]);
 });
 
-test("a box that cuts cells off is told from one that cuts the end of a label", () => {
+test("a box that cuts off cells differs from one that cuts off the end of a label", () => {
   const at = placed(names(5), names(5), {}, 30);
   assert.ok(!at.cuts([at.left + 5 * at.wide, at.top + 150]));
   assert.ok(at.cuts([at.left + 5 * at.wide - 1, at.top + 150]));
   assert.ok(at.cuts([at.left + 5 * at.wide, at.top + 149]));
 });
 
-test("a cell is scrolled to by as little as shows it whole", () => {
+test("scrolling to a cell moves no further than necessary", () => {
   const at = placed(names(50), names(50), {}, 20);
   const view = /** @type {[number, number]} */ ([at.left + 100, at.top + 60]);
   assert.deepEqual(at.reveal([2, 4], [0, 0], view), [0, 0]);
@@ -152,7 +152,7 @@ test("runs give every closed cell its reason", () => {
   assert.deepEqual(cells.runs(1), [[2, 3, 2]]);
 });
 
-test("what has to fit into cells are the open numbers", () => {
+test("only open numbers must fit into cells", () => {
   const values = Float32Array.of(-3, 1, 2, -Infinity, 9, 9);
   const cells = new MatrixCells(data({ values, closed: Uint8Array.of(0, 0, 0, 0, 1, 1) }));
   assert.deepEqual(cells.extremes, [-3, 2]);
@@ -165,7 +165,7 @@ test("an open cell has its colour, a closed one stays transparent", () => {
   assert.deepEqual(cells.color(-7), [0, 0, 0]);
 });
 
-test("a cell's pixel is the colour that the ink in it is chosen for", () => {
+test("a cell's pixel has the colour that its ink was chosen for", () => {
   const values = Float32Array.of(-Infinity, -1, 0, 0.3, 0.999, 7);
   const cells = new MatrixCells(data({ values }));
   assert.deepEqual(
@@ -174,7 +174,7 @@ test("a cell's pixel is the colour that the ink in it is chosen for", () => {
   );
 });
 
-test("sums are of what is open, and rows of 1 are told", () => {
+test("sums cover open cells, and rows that sum to 1 are recognised", () => {
   const values = Float32Array.of(0.5, 0.25, 0.25, 0.5, 0.5, 0.125);
   const { columns, rows } = sumsOf(values, Uint8Array.of(0, 0, 0, 0, 0, 1), 3);
   assert.deepEqual([...columns], [1, 0.75, 0.25]);
@@ -186,7 +186,7 @@ test("sums are of what is open, and rows of 1 are told", () => {
   assert.deepEqual([...masked.columns], [0, 2]);
 });
 
-test("a table has the numbers to four decimals, and of closed cells the reason", () => {
+test("a table has numbers to four decimals, and reasons for closed cells", () => {
   const fields = {
     ...data({}),
     numbers: [
@@ -215,7 +215,7 @@ test("a table has the numbers to four decimals, and of closed cells the reason",
   );
 });
 
-test("no spreadsheet takes a token for a formula, and none breaks a row", () => {
+test("no spreadsheet reads a token as a formula, and no token breaks a row", () => {
   assert.deepEqual(["=1", "+", "-x", "@a", "\tb", "a=b"].map(neutral), [
     "'=1",
     "'+",

@@ -1,10 +1,10 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldRun, ROUNDED } from "../../viz/components/attention/run.js";
+import { ROUNDED, ViewerRun } from "../../viz/components/attention/run.js";
 import { bytesOf, unshuffled, unzipped } from "../../viz/components/attention_page/unpack.js";
 
-test("the bytes of each element come together again", () => {
+test("the bytes of each element are put together again", () => {
   const plain = Float32Array.of(1.5, -Infinity, 3e-9);
   const bytes = new Uint8Array(plain.buffer);
   const order = [0, 1, 2, 3].flatMap((place) => [0, 1, 2].map((i) => bytes[4 * i + place]));
@@ -33,7 +33,7 @@ const FAMILY = /** @type {any} */ ({
  * @param {Record<string, Float32Array>} exact
  */
 const held = (steps, exact = {}) =>
-  new HeldRun(
+  new ViewerRun(
     /** @type {any} */ ({
       whole: true,
       absent: "not here",
@@ -52,13 +52,13 @@ test("rounded weights are the middles of their steps, from 0 to 1", () => {
   assert.equal(run.precision(FAMILY, 0, 0), ROUNDED);
 });
 
-test("the middle of a step is rounded as its numbers are, to any decimals", () => {
+test("the middle of a step rounds like all numbers in it, to any decimals", () => {
   const [below, above] = held([2_499, 2_500, 0, 0]).weights(FAMILY, 0, 0) ?? [];
   assert.deepEqual([below.toFixed(2), above.toFixed(2)], ["0.12", "0.13"]);
   assert.deepEqual([below.toFixed(4), above.toFixed(4)], ["0.1250", "0.1250"]);
 });
 
-test("what is there as it was computed is taken first, and what is not there at all is missed", () => {
+test("exact numbers are preferred, and absent ones are noted as missing", () => {
   const run = held([0, 20_000, 2_499, 17_500], {
     "head:cross:0:1/weights": Float32Array.of(0.125, 0.875),
     "head:cross:0:1/scores": Float32Array.of(-1, 1),

@@ -5,7 +5,7 @@ import { LEFT, RowsLayout } from "../../viz/components/attention/rows/layout.js"
 
 const at = new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 1000);
 
-test("the middle of each row is found as that head", () => {
+test("the middle of each row finds that head", () => {
   for (let layer = 0; layer < 3; layer++) {
     for (let head = 0; head < 4; head++) {
       assert.deepEqual(at.headAt(at.edge(layer, head) + at.row / 2), [layer, head]);
@@ -24,7 +24,7 @@ test("a column is a token", () => {
   assert.ok(at.keyAt(LEFT - 1) < 0);
 });
 
-test("blocks stand beside each other where there is room", () => {
+test("blocks are side by side if there is room", () => {
   assert.ok(at.wide);
   assert.ok(!new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 700).wide);
 });

@@ -1,7 +1,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HeldRun } from "../../viz/components/attention/run.js";
+import { ViewerRun } from "../../viz/components/attention/run.js";
 import { Sheet } from "../../viz/components/attention/sheet.js";
 
 /** Three queries, of two words; four keys, the last of them special. One layer, one head. */
@@ -21,7 +21,7 @@ const family = {
 /** @param {object} [changed] @param {number[]} [closed] @param {object} [decoder] */
 function sheet(changed = {}, closed = Array(12).fill(0), decoder = {}) {
   const side = { special: [], punctuation: [], words: null, word_of: null, written: [] };
-  const run = new HeldRun(
+  const run = new ViewerRun(
     /** @type {any} */ ({
       run: "r",
       whole: true,
@@ -101,7 +101,7 @@ test("hidden tokens have no row and no column, and keep their position", () => {
   assert.equal(hidden.place([0, 1]), null);
 });
 
-test("their weight is spread over the rest, in proportion; so is what that weight moves", () => {
+test("hidden tokens' weight is spread over the rest in proportion, and so is what it moves", () => {
   const spread = sheet({ special: "spread" });
   const weights = numbers(spread.values("weights", 0, 0));
   for (const row of [0, 1, 2])
@@ -112,7 +112,7 @@ test("their weight is spread over the rest, in proportion; so is what that weigh
   assert.deepEqual(numbers(spread.values("scores", 0, 0)).slice(6), [-1, 0.25, 0.25], "scores stay");
 });
 
-test("a masked score is minus infinity, and a cell between words is closed where all of it is", () => {
+test("a masked score is minus infinity, and a cell between words is closed if all its cells are", () => {
   const closed = [0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1];
   const masked = numbers(sheet({}, closed).values("masked", 0, 0));
   assert.deepEqual(masked.slice(0, 3), [1.5, -Infinity, -Infinity]);
@@ -121,7 +121,7 @@ test("a masked score is minus infinity, and a cell between words is closed where
   assert.deepEqual(byWord.reasons, [1]);
 });
 
-test("a row is called by the token read or by the token written, and says both", () => {
+test("a row is named by the token read or written, and describes both", () => {
   const writing = { written: [null, "▁y", "."] };
   const read = sheet({}, undefined, writing);
   assert.deepEqual(read.queries, ["<bos>", "x", "y"]);
@@ -151,7 +151,7 @@ test("numbers of another run are treated as those of this one", () => {
   assert.deepEqual(numbers(closed.ofOther("p", other, other, "masked")).slice(0, 3), [0, -Infinity, 0]);
 });
 
-test("what was asked for and did not come is not missed again", () => {
+test("a piece that was answered as unknown is not requested again", () => {
   const { run } = sheet();
   assert.equal(run.array("other:twin:cross:0:0", "weights"), null);
   assert.ok(run.missing.has("other:twin:cross:0:0"));

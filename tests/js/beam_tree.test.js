@@ -36,7 +36,7 @@ const NODES = [
 ];
 const at = new TreeLayout(NODES, () => 100, [0, 60, 60, 0]);
 
-test("no two nodes lie over each other", () => {
+test("no two nodes overlap", () => {
   for (const [i, one] of at.boxes.entries()) {
     for (const other of at.boxes.slice(0, i)) {
       const acrossApart = one.x >= other.x + other.width || other.x >= one.x + one.width;
@@ -46,7 +46,7 @@ test("no two nodes lie over each other", () => {
   }
 });
 
-test("the pruned stand below the line of their column", () => {
+test("pruned nodes are below their column's line", () => {
   assert.deepEqual(at.columns, [[0], [1, 2, 3], [4, 5, 6], [7]]);
   assert.deepEqual(
     at.cuts.map(({ cuts }) => cuts),
@@ -62,7 +62,7 @@ test("a column has room for its widest token and for the text at its line", () =
   assert.ok(new TreeLayout(NODES, () => 1, [0, 300, 0, 0]).boxes[1].width > 300 - COLUMN.gap);
 });
 
-test("a path leads from the root, and onward to what was kept", () => {
+test("a path leads from the root, and on to kept nodes", () => {
   assert.deepEqual(at.path(7), [0, 1, 5, 7]);
   assert.equal(at.onward(1), 7);
   assert.equal(at.onward(2), 4);
@@ -70,13 +70,13 @@ test("a path leads from the root, and onward to what was kept", () => {
   assert.deepEqual(at.children(1), [5, 6]);
 });
 
-test("the best hypothesis after a step is one that runs, or one that has ended by then", () => {
+test("the best hypothesis after a step is running or has ended", () => {
   assert.equal(at.best(1), 1);
   assert.equal(at.best(2), 4);
   assert.equal(at.best(3), 4, "the ended one still scores higher");
 });
 
-test("each node's fate is that of the step", () => {
+test("each node's fate is as of the step", () => {
   const [given, a, b, c, ended, kept] = at.fates(1);
   assert.deepEqual([given, a, b, c, ended, kept], ["alive", "alive", "alive", "pruned", "future", "future"]);
   assert.deepEqual(at.fates(3), ["alive", "alive", "alive", "pruned", "ended", "alive", "pruned", "alive"]);

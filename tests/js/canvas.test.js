@@ -10,12 +10,12 @@ test("what fits stays whole", () => {
   assert.equal(shorten(pen, "raccoon", 70), "raccoon");
 });
 
-test("what does not fit keeps as much of its beginning as fits with an ellipsis", () => {
+test("a text that does not fit keeps as much of its beginning as possible, and an ellipsis", () => {
   assert.equal(shorten(pen, "raccoon", 69), "racco…");
   assert.equal(shorten(pen, "raccoon", 20), "r…");
   assert.equal(shorten(pen, "raccoon", 5), "…");
 });
 
-test("no character is cut in two", () => {
+test("no character is cut in half", () => {
   assert.equal(shorten(pen, "😀😀😀", 20), "😀…");
 });

@@ -32,7 +32,7 @@ test("the text of a float32 reads back to the same number", () => {
   }
 });
 
-test("the text of a float32 has no digit that tells nothing", () => {
+test("the text of a float32 has no superfluous digit", () => {
   assert.equal(float32Text(0.1), "0.1");
   assert.equal(float32Text(Math.fround(1 / 3)), "0.33333334");
   assert.equal(float32Text(16777216), "16777216");
@@ -53,7 +53,7 @@ test("the sums of a dot product end at the product", () => {
   assert.equal(total, -1);
 });
 
-test("a softmax is taken among the open keys, whatever the closed ones score", () => {
+test("a softmax covers the open keys, whatever the closed ones score", () => {
   const row = softmaxRow(Float32Array.of(1, 900, 3, 2), Uint8Array.of(0, 1, 0, 0));
   assert.equal(row.strongest, 2);
   assert.equal(row.largest, 3);
@@ -67,7 +67,7 @@ test("large scores neither overflow nor differ from small ones", () => {
   assert.deepEqual(far.powers, softmaxRow(Float32Array.of(1, 3, 2), open).powers);
 });
 
-test("of a row without an open key there is no strongest one", () => {
+test("a row without an open key has no strongest key", () => {
   const { strongest, largest, total } = softmaxRow(Float32Array.of(1, 2), Uint8Array.of(1, 2));
   assert.deepEqual([strongest, largest, total], [-1, NaN, 0]);
 });
@@ -104,7 +104,7 @@ test("between words a key's parts add up and a query's are averaged", () => {
   assert.equal(mean, Math.fround(0.7));
 });
 
-test("a number's source is a place in a tensor and its shape, in the heads that are shared too", () => {
+test("a number's source is an index and a shape, also in shared heads", () => {
   /** @type {any} */
   const family = { path: "decoder.layers.{layer}.self_attn", heads: 6, kv_heads: 2 };
   /** @type {any} */
@@ -121,7 +121,7 @@ test("a number's source is a place in a tensor and its shape, in the heads that 
   assert.equal(unknown.cell("weights", 2, 6), "weights of layer 3 [4, 2, 6] of (6, 5, 7)");
 });
 
-test("a distance is told in words", () => {
+test("a distance is described in words", () => {
   assert.equal(distance(0), "at the query's own position");
   assert.equal(distance(-1), "1 position before the query");
   assert.equal(distance(3), "3 positions after the query");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { possible } from "../../viz/components/attention/choice.js";
-import { HeldRun } from "../../viz/components/attention/run.js";
+import { ViewerRun } from "../../viz/components/attention/run.js";
 
 // tests/viz/viewer/test_choice.py reads the same cases.
 const CASES = new URL("../viz/viewer/choices.json", import.meta.url);
@@ -16,6 +16,6 @@ const DEFAULTS = {
 for (const { name, run, chosen, becomes } of cases) {
   test(`the nearest possible choice, as Python has it: ${name}`, () => {
     const choice = { ...DEFAULTS, ...runs[run].first, ...chosen };
-    assert.deepEqual(possible(choice, new HeldRun(runs[run])), { ...choice, ...becomes });
+    assert.deepEqual(possible(choice, new ViewerRun(runs[run])), { ...choice, ...becomes });
   });
 }

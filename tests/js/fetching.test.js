@@ -11,7 +11,7 @@ function fetching() {
   return [new Fetching((names) => asked.push(names)), asked];
 }
 
-test("what a picture waits for is not answered together with what is only likely", () => {
+test("pieces that a picture waits for are not requested together with likely ones", () => {
   const [own, asked] = fetching();
   own.want(["head"], ["next", "previous"]);
   assert.deepEqual(asked, [["head"]]);
@@ -20,7 +20,7 @@ test("what a picture waits for is not answered together with what is only likely
   own.forget();
 });
 
-test("one request at a time, and then for what is wanted by then", () => {
+test("one request at a time; the next one asks for what is wanted by then", () => {
   const [own, asked] = fetching();
   own.want([], ["next"]);
   own.want(["head"], ["next"]);

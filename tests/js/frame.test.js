@@ -10,7 +10,7 @@ test("equal bytes are the same, whoever sent them", () => {
   assert.ok(!sameBytes(undefined, Uint8Array.of()));
 });
 
-test("arrays are read wherever the frame lies in memory", () => {
+test("arrays are read wherever the frame is in memory", () => {
   const arrays = {
     a: { dtype: "uint8", shape: [3], offset: 0 },
     b: { dtype: "float32", shape: [1, 2], offset: 8 },

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clamp, fixed, format, percent, stepped, withoutZero } from "../../viz/components/shared/numbers.js";
 
-test("a number is told as short as its size allows", () => {
+test("a number is written as briefly as its size allows", () => {
   assert.equal(format(0.25), "0.25");
   assert.equal(format(-1.5), "−1.50");
   assert.equal(format(0.12345, 4), "0.1235");
@@ -16,7 +16,7 @@ test("what rounds to nothing keeps its size", () => {
   assert.equal(format(-1e-12, 4), "−1.0e−12");
 });
 
-test("what is not finite is told in words or signs", () => {
+test("non-finite numbers are written as words or signs", () => {
   assert.equal(format(NaN), "not a number");
   assert.equal(format(Infinity), "∞");
   assert.equal(format(-Infinity), "−∞");

@@ -22,7 +22,7 @@ test("a presenter's keys step wherever the focus is, arrow keys where nothing el
   }
 });
 
-test("Escape ends and F changes the screen, but for someone who types", () => {
+test("Escape ends the show and F toggles full screen, except while typing", () => {
   for (const where of /** @type {const} */ (["page", "view"])) {
     assert.equal(commandOf(pressed("Escape"), where), "end");
     assert.equal(commandOf(pressed("f"), where), "screen");
@@ -32,7 +32,7 @@ test("Escape ends and F changes the screen, but for someone who types", () => {
   assert.equal(commandOf(pressed("f"), "field"), undefined);
 });
 
-test("the browser's own keys and all others stay what they are", () => {
+test("the browser's own keys and all others are left alone", () => {
   for (const held of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }]) {
     assert.equal(commandOf(pressed("PageDown", held), "page"), undefined);
     assert.equal(commandOf(pressed("f", held), "page"), undefined);
@@ -40,14 +40,14 @@ test("the browser's own keys and all others stay what they are", () => {
   for (const key of ["a", " ", "Enter", "toString"]) assert.equal(commandOf(pressed(key), "page"), undefined);
 });
 
-test("the app stands where the path of a page begins", () => {
+test("the app's base is where a page's path begins", () => {
   assert.equal(baseOf("/", ""), "/");
   assert.equal(baseOf("/masks", "masks"), "/");
   assert.equal(baseOf("/tools/headlight/masks", "masks"), "/tools/headlight/");
   assert.equal(baseOf("/tools/headlight", ""), "/tools/headlight/");
 });
 
-test("an address says all choices of a scene, and nothing of them leaves its place", () => {
+test("an address holds all choices of a scene, safely encoded", () => {
   const choices = { text: "a & b = c # ? ☃", layer: "3", of: ["1", "2"], large: "true" };
   const address = addressOf({ page: "masks", choices }, "/base/", false);
   const { pathname, searchParams, hash } = new URL(address, "http://127.0.0.1");
@@ -64,7 +64,7 @@ test("an address says all choices of a scene, and nothing of them leaves its pla
   );
 });
 
-test("the first page has no path, and large type is the room's", () => {
+test("the first page has no path, and large type depends on the room", () => {
   const scene = { page: "explore", choices: {} };
   assert.equal(addressOf(scene, "/", false), "/?");
   assert.equal(addressOf(scene, "/", true), "/?large=true");

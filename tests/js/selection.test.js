@@ -39,7 +39,7 @@ afterEach(() => {
   Object.assign(globalThis, { setTimeout, clearTimeout });
 });
 
-test("a click is told at once, and once", () => {
+test("a click is reported at once, and once", () => {
   selection.report(3);
   assert.deepEqual(told, [3]);
   wait();
@@ -47,7 +47,7 @@ test("a click is told at once, and once", () => {
   assert.deepEqual(told, [3]);
 });
 
-test("of keys that follow each other only the last is told, after the delay", () => {
+test("of successive keys only the last is reported, after the delay", () => {
   for (const step of [1, 2, 3]) selection.report(step, KEY_DELAY);
   assert.deepEqual(told, []);
   assert.deepEqual(
@@ -58,21 +58,21 @@ test("of keys that follow each other only the last is told, after the delay", ()
   assert.deepEqual(told, [3]);
 });
 
-test("what waits is told before the user turns elsewhere, and not again", () => {
+test("a waiting selection is reported before the user turns elsewhere, and not again", () => {
   selection.report(1, KEY_DELAY);
   selection.flush();
   assert.deepEqual(told, [1]);
   assert.equal(timers.size, 0);
 });
 
-test("a click overtakes what waits", () => {
+test("a click replaces a waiting selection", () => {
   selection.report(1, KEY_DELAY);
   selection.report(2);
   wait();
   assert.deepEqual(told, [2]);
 });
 
-test("what is forgotten is never told", () => {
+test("a dropped selection is never reported", () => {
   selection.report(1, KEY_DELAY);
   selection.forget();
   selection.flush();

@@ -32,7 +32,7 @@ const SUM = [
   picture(TOKENS, numbers(64), "="),
 ];
 
-test("pictures stand in one row where they fit, and their rows line up", () => {
+test("pictures share a row if they fit, and their rows line up", () => {
   const { places } = layout(SUM, 1200, measure);
   assert.equal(new Set(places.map(({ y }) => y)).size, 1);
   assert.equal(new Set(places.map(({ tall }) => tall)).size, 1);
@@ -42,7 +42,7 @@ test("pictures stand in one row where they fit, and their rows line up", () => {
   }
 });
 
-test("where they do not fit they begin a new row, with labels of its own", () => {
+test("pictures that do not fit begin a new row, with its own labels", () => {
   const { places, height } = layout(SUM, 260, measure);
   assert.equal(new Set(places.map(({ y }) => y)).size, 3);
   for (const place of places) {
@@ -52,7 +52,7 @@ test("where they do not fit they begin a new row, with labels of its own", () =>
   assert.ok(height >= places[2].y + places[2].height + FOOT);
 });
 
-test("a cell is found where it stands, and none between the pictures", () => {
+test("a cell is found at its place, and none between the pictures", () => {
   const { places } = layout(SUM, 1200, measure);
   const { x, y, wide, tall } = places[1];
   assert.deepEqual(cellAt(places, SUM, [x + 5.5 * wide, y + 2.5 * tall]), [1, 2, 5]);
@@ -60,13 +60,13 @@ test("a cell is found where it stands, and none between the pictures", () => {
   assert.equal(cellAt(places, SUM, [x + wide, y + 4.5 * tall]), null);
 });
 
-test("of many labels as many are written as have room", () => {
+test("as many labels are written as fit", () => {
   assert.equal(every(40, 34), 1);
   assert.equal(every(10, 34), 4);
   assert.equal(every(0.5, 34), 100);
 });
 
-test("what was there moves to its new place, and the result grows out of it", () => {
+test("existing pictures move to their new places, and the result grows out of the first", () => {
   const before = [
     { path: "scores", box: /** @type {[number, number, number, number]} */ ([500, 0, 90, 90]) },
   ];

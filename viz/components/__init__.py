@@ -1,1 +1,1 @@
-"""Views that run in the browser: a typed function each, with its script and its style beside it."""
+"""Views that run in the browser: a folder each, with a typed function, a script and a style sheet."""

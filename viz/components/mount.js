@@ -1,7 +1,7 @@
 // @ts-check
 // Puts views on a page: through `mount` on any host, and as Streamlit components.
 
-import { teller } from "./shared/busy.js";
+import { reporter } from "./shared/busy.js";
 import { div, h } from "./shared/dom.js";
 import { readFrame, sameBytes } from "./shared/frame.js";
 import shared from "./shared/style.css";
@@ -37,7 +37,7 @@ export const mounting = (Kind, name, style) => (element, host) => {
   const observer = new ResizeObserver(() => root.clientWidth !== view.width && view.layout());
   observer.observe(root);
   document.fonts.ready.then(() => view.layout());
-  Object.assign(root, { state: () => view.state(), isTelling: () => view.isTelling });
+  Object.assign(root, { state: () => view.state(), isPending: () => view.isPending });
   return () => {
     observer.disconnect();
     view.end();
@@ -72,7 +72,7 @@ export function forStreamlit(mount) {
       onChange: (changed) => {
         listener = changed;
       },
-      select: teller(component.parentElement, (selection) => latest.setTriggerValue("select", selection)),
+      select: reporter(component.parentElement, (selection) => latest.setTriggerValue("select", selection)),
     });
     /** @param {Component} next */
     const update = (next) => {

@@ -12,8 +12,8 @@ import { packFrame } from "./shared/frame.js";
  * @property {(name: string, value: unknown) => void} set
  * @property {() => void} save_changes
  * @property {(content: unknown) => void} send
- * @property {(event: string, listener: (...told: any[]) => void) => void} on
- * @property {(event: string, listener: (...told: any[]) => void) => void} off
+ * @property {(event: string, listener: (...values: any[]) => void) => void} on
+ * @property {(event: string, listener: (...values: any[]) => void) => void} off
  */
 
 /**
@@ -88,7 +88,7 @@ const bytesOf = (binary) =>
     ? new Uint8Array(binary.buffer, binary.byteOffset, binary.byteLength)
     : new Uint8Array(binary);
 
-/** @param {Model} model @param {Record<string, (...told: any[]) => void>} listeners */
+/** @param {Model} model @param {Record<string, (...values: any[]) => void>} listeners */
 function listenTo(model, listeners) {
   for (const [event, listener] of Object.entries(listeners)) model.on(event, listener);
   return () => {

@@ -259,7 +259,7 @@ def test_a_choice_is_told_before_the_user_turns_elsewhere(
 
 def test_what_is_cut_off_is_named(page: Page, url: str) -> None:
     view = open_view(page, url, "next")
-    told = view.locator(".hl-told")
+    told = view.locator(".hl-outcome")
     expect(told).to_contain_text("Nothing is cut off. 6,000 tokens can be drawn.")
     view.get_by_role("slider").nth(1).fill("4")
     raw = torch.from_numpy(next_logits(6_000)).softmax(0)

@@ -18,14 +18,14 @@ class ArchitectureBlock:
     """One box of the drawing; all text is plain, with invisible characters already made visible.
 
     Attributes:
-        kind: what it does; says the colour.
+        kind: its function, which gives the colour.
         label: its name.
-        detail: its sizes, in a few words.
+        detail: its sizes, in brief.
         about: a sentence or two on what it does.
-        path: of the module; of the first layer's where there are several.
-        parameters: how many it has; 0 where it has none, or shares another block's.
+        path: its module's; the first layer's if there are several.
+        parameters: its parameter count; 0 if it has none, or shares another block's.
         weights: names and shapes.
-        reads: whether the encoder's output comes in here.
+        reads: whether it reads the encoder's output.
     """
 
     kind: BlockKind
@@ -40,11 +40,11 @@ class ArchitectureBlock:
 
 @dataclass(frozen=True)
 class ArchitectureSublayer:
-    """What adds to the stream of vectors.
+    """A sublayer, which adds to the residual stream.
 
     Attributes:
-        inside: blocks that the stream is led around, from the bottom up: the sublayer, and its norm in
-            front of it in a pre-norm layer.
+        inside: blocks that the stream bypasses, from the bottom up: the sublayer, with its norm below it in
+            a pre-norm layer.
         after: blocks after the sum: the norm of a post-norm layer.
     """
 
@@ -60,8 +60,8 @@ class ArchitectureStack:
         title: encoder or decoder.
         reads: its input.
         below: blocks before the layers.
-        layer: of which each layer is made.
-        n_layers: how many layers are alike.
+        layer: the sublayers of each layer.
+        n_layers: the number of layers.
         above: blocks after the layers.
         writes: its output.
     """
@@ -89,12 +89,12 @@ def architecture_view(
 ) -> None:
     """Draw one column per stack. Pointing at a block says what it is.
 
-    A click lists a block's weights beside the drawing, or jumps to it, and then nothing is listed.
+    A click lists a block's weights next to the drawing, or with `on_jump` jumps to it instead.
 
     Args:
         stacks: the encoder first; one or both.
         title: what is drawn, for screen readers.
-        here: the path of the block that is marked as the place where we are; "" for none.
+        here: the path of the block marked as the current place, or "".
         on_jump: called with the path of a block that was clicked.
     """
     data = {
@@ -118,7 +118,7 @@ def architecture_view(
 
 
 def blocks_of(stack: ArchitectureStack) -> Iterator[ArchitectureBlock]:
-    """All blocks of a stack, from the bottom up."""
+    """Yield all blocks of a stack, from the bottom up."""
     yield from stack.below
     for sublayer in stack.layer:
         yield from (*sublayer.inside, *sublayer.after)

@@ -6,7 +6,7 @@ import { forStreamlit, mounting } from "../mount.js";
 import { div, h, span, svg, zoomOf } from "../shared/dom.js";
 import { grouped } from "../shared/numbers.js";
 import { View } from "../shared/shell.js";
-import { Tooltip } from "../shared/tell.js";
+import { Tooltip } from "../shared/words.js";
 import style from "./style.css";
 
 /**

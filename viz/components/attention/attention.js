@@ -18,7 +18,7 @@ import map from "./map/style.css";
 import matrix from "./matrix/style.css";
 import { Panels } from "./panels.js";
 import rows from "./rows/style.css";
-import { HeldRun } from "./run.js";
+import { ViewerRun } from "./run.js";
 import style from "./style.css";
 import table from "./table/style.css";
 
@@ -31,12 +31,12 @@ const PATIENCE = 8000;
 
 /** @extends {View<import("./run.js").RunFrame>} */
 class AttentionViewer extends View {
-  /** @type {HeldRun} */
+  /** @type {ViewerRun} */
   run;
   /** Null until the first update. @type {Choice | null} */
   choice = null;
   /** Reported choices that have not come back, and when they were reported. @type {{text: string, at: number}[]} */
-  told = [];
+  reported = [];
   leave = () => {};
   channel = "";
 
@@ -44,7 +44,7 @@ class AttentionViewer extends View {
   constructor(root, host) {
     super(root, host);
     this.selection = new Selection((choice) => {
-      this.told.push({ text: JSON.stringify(choice), at: Date.now() });
+      this.reported.push({ text: JSON.stringify(choice), at: Date.now() });
       host.select(choice);
     });
     const change = (/** @type {Partial<Choice>} */ changed) => this.change(changed);
@@ -65,7 +65,7 @@ class AttentionViewer extends View {
     const { data } = this;
     const isOther = data.run !== this.run?.id;
     if (isOther) {
-      this.run = new HeldRun(data);
+      this.run = new ViewerRun(data);
       this.fetching.forget();
       this.choice &&= possible(this.choice, this.run);
     }
@@ -96,10 +96,10 @@ class AttentionViewer extends View {
   hear(choice) {
     const heard = possible({ ...this.choice, ...choice }, this.run);
     const isMoved = this.selection.movedByPython(choice);
-    this.told = this.told.filter(({ at }) => Date.now() - at < PATIENCE);
-    const back = this.told.findIndex(({ text }) => text === JSON.stringify(heard));
-    if (back >= 0) this.told.splice(0, back + 1);
-    if (back >= 0 || !isMoved || this.told.length) return false;
+    this.reported = this.reported.filter(({ at }) => Date.now() - at < PATIENCE);
+    const back = this.reported.findIndex(({ text }) => text === JSON.stringify(heard));
+    if (back >= 0) this.reported.splice(0, back + 1);
+    if (back >= 0 || !isMoved || this.reported.length) return false;
     this.choice = heard;
     return true;
   }
@@ -134,8 +134,8 @@ class AttentionViewer extends View {
   }
 
   /** The choice arrives in a message of its own, perhaps late. */
-  get isTelling() {
-    return !this.choice || super.isTelling || this.fetching.isWaiting;
+  get isPending() {
+    return !this.choice || super.isPending || this.fetching.isWaiting;
   }
 
   state() {

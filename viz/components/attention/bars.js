@@ -7,7 +7,7 @@ import { ordersOf, SCORES } from "./grid/order.js";
 import { Buttons, List } from "./pickers.js";
 
 /** @typedef {import("./choice.js").Choice} Choice */
-/** @typedef {import("./run.js").HeldRun} HeldRun */
+/** @typedef {import("./run.js").ViewerRun} ViewerRun */
 /** @typedef {import("./pickers.js").Options} Options */
 
 /** Options in the fold, with their defaults. @type {Partial<Choice>} */
@@ -27,7 +27,7 @@ export class Bars {
     this.box = div("hl-bars-of-choice", this.often, this.more);
   }
 
-  /** @param {HeldRun} run @param {Choice} choice */
+  /** @param {ViewerRun} run @param {Choice} choice */
   show(run, choice) {
     const family = run.family(choice.attention);
     const families = run.families.map(({ name, label }) => pair(name, label));
@@ -45,7 +45,7 @@ export class Bars {
     this.#showMore(run, family, choice);
   }
 
-  /** @param {HeldRun} run @param {import("./run.js").Family} family @param {Choice} choice */
+  /** @param {ViewerRun} run @param {import("./run.js").AttentionView} family @param {Choice} choice */
   #showMore(run, family, choice) {
     const against = againstOf(run, family).filter((name) => name !== `head ${choice.head}`);
     const named = against.map((name) => pair(name, name ? `compared with ${name}` : "compared with nothing"));
@@ -55,12 +55,12 @@ export class Bars {
     this.#pick(List, this.seldom, "rows", "Row labels", rows, choice);
     this.#pick(List, this.seldom, "special", "Special tokens and punctuation", SPECIAL, choice);
     this.#pick(List, this.seldom, "against", "Comparison", named, choice);
-    const told = Object.entries(SELDOM).flatMap(([name, usual]) => {
+    const changed = Object.entries(SELDOM).flatMap(([name, usual]) => {
       const { [name]: picker } = this.pickers;
       const isUsual = choice[/** @type {"by"} */ (name)] === usual;
       return isUsual ? [] : [picker.textOf(choice[/** @type {"by"} */ (name)])];
     });
-    this.summary.textContent = told.length ? `More: ${told.join(", ")}` : "More";
+    this.summary.textContent = changed.length ? `More: ${changed.join(", ")}` : "More";
   }
 
   /**

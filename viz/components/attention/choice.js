@@ -4,8 +4,8 @@
 import { clamp } from "../shared/numbers.js";
 import { ordersOf } from "./grid/order.js";
 
-/** @typedef {import("./run.js").HeldRun} HeldRun */
-/** @typedef {import("./run.js").Family} Family */
+/** @typedef {import("./run.js").ViewerRun} ViewerRun */
+/** @typedef {import("./run.js").AttentionView} AttentionView */
 /** @typedef {[query: number, key: number]} Cell positions of tokens */
 /** @typedef {"weights" | "scores" | "masked" | "moved"} Measure */
 
@@ -40,7 +40,7 @@ export const MEASURES = {
 
 /**
  * The measures that an attention has.
- * @param {Family} family
+ * @param {AttentionView} family
  * @returns {Measure[]}
  */
 export function measuresOf({ has }) {
@@ -51,7 +51,7 @@ export function measuresOf({ has }) {
 /**
  * The nearest choice that a run allows.
  * @param {Choice} choice
- * @param {HeldRun} run
+ * @param {ViewerRun} run
  * @returns {Choice}
  */
 export function possible(choice, run) {
@@ -81,12 +81,12 @@ export function possible(choice, run) {
 /** Whether the numbers of sub-words add up to those of words. @param {Measure} measure */
 export const adds = (measure) => measure === "weights" || measure === "moved";
 
-/** Whether the words are known and differ from the tokens. @param {HeldRun} run @param {Family} family */
+/** Whether the words are known and differ from the tokens. @param {ViewerRun} run @param {AttentionView} family */
 export const hasWords = (run, { queries, keys }) =>
   [queries, keys].every((stack) => run.sides[stack].words) &&
   [queries, keys].some((stack) => run.sides[stack].words?.length !== run.sides[stack].tokens.length);
 
-/** What a head can be compared with; "" is nothing. @param {HeldRun} run @param {Family} family */
+/** What a head can be compared with; "" is nothing. @param {ViewerRun} run @param {AttentionView} family */
 export const againstOf = (run, family) => [
   "",
   ...run.others,

@@ -13,7 +13,7 @@ import { extremes, rangeFor } from "./range.js";
 import { Sheet } from "./sheet.js";
 
 /** @typedef {import("./choice.js").Choice} Choice */
-/** @typedef {import("./run.js").HeldRun} HeldRun */
+/** @typedef {import("./run.js").ViewerRun} ViewerRun */
 
 /** In fewer pixels than this the grid goes above the other pictures. */
 const BESIDE = 760;
@@ -25,9 +25,9 @@ const FEW = 5;
 /**
  * What the parts draw from.
  * @typedef {object} Scene
- * @property {HeldRun} run
+ * @property {ViewerRun} run
  * @property {Choice} choice
- * @property {import("./run.js").Family} family
+ * @property {import("./run.js").AttentionView} family
  * @property {Sheet} sheet
  * @property {import("./choice.js").Cell} cell the tokens of the chosen cell, or else of the head's strongest
  * @property {[number, number]} range the ends of the colour scale of weights and scores
@@ -65,7 +65,7 @@ export class Panels {
     this.cell = new CellPanel(this.cellBox, change);
   }
 
-  /** @param {HeldRun} run @param {Choice} choice @param {import("./run.js").RunFrame & import("../shared/frame.js").Frame} data */
+  /** @param {ViewerRun} run @param {Choice} choice @param {import("./run.js").RunFrame & import("../shared/frame.js").Frame} data */
   show(run, choice, data) {
     const scene = this.scene(run, choice, data.colors);
     const isWide = choice.view === "head" && this.parts.head.isWide(choice);
@@ -84,7 +84,7 @@ export class Panels {
     if (!this.cellBox.hidden) this.cell.show(scene);
   }
 
-  /** @param {HeldRun} run @param {Choice} choice @param {import("../shared/color.js").Colors} colors @returns {Scene} */
+  /** @param {ViewerRun} run @param {Choice} choice @param {import("../shared/color.js").Colors} colors @returns {Scene} */
   scene(run, choice, colors) {
     const family = run.family(choice.attention);
     const look = [run.id, family.name, choice.by, choice.special, choice.rows].join();
@@ -131,7 +131,7 @@ export class Panels {
     return [low, maps && measure === "weights" ? Math.max(high, extremes(maps.high)[1]) : high];
   }
 
-  /** Pieces that are likely to be needed next. @param {HeldRun} run @param {Choice} choice */
+  /** Pieces that are likely to be needed next. @param {ViewerRun} run @param {Choice} choice */
   ahead(run, choice) {
     const family = run.family(choice.attention);
     const { layer, head } = choice;

@@ -6,7 +6,7 @@
 
 /**
  * One attention, with all its layers and heads.
- * @typedef {object} Family
+ * @typedef {object} AttentionView
  * @property {AttentionName} name
  * @property {string} label
  * @property {Stack} queries the stack whose tokens look
@@ -46,7 +46,7 @@
  * @property {string[]} rounded arrays of weights stored in steps: see viz/viewer/contents.py
  * @property {string} absent the text in place of a piece that is never available; "" if pieces can be requested
  * @property {Record<Stack, Side>} sides
- * @property {Family[]} families
+ * @property {AttentionView[]} families
  * @property {string[]} others runs to compare it with
  * @property {string[]} views that are offered; see choice.js
  * @property {boolean} grid whether all heads are shown at a glance
@@ -61,7 +61,7 @@ const STEPS = 20_000;
 /** The note on rounded weights. */
 export const ROUNDED = "rounded to 4 decimals";
 
-export class HeldRun {
+export class ViewerRun {
   /** Pieces that were needed and are missing. @type {Set<string>} */
   missing = new Set();
   /** @type {Map<string, any>} */
@@ -104,12 +104,12 @@ export class HeldRun {
     return named(name) ?? named("cross") ?? this.families[0];
   }
 
-  /** How many queries and keys a family has. @param {Family} family @returns {[number, number]} */
+  /** How many queries and keys a family has. @param {AttentionView} family @returns {[number, number]} */
   size(family) {
     return [this.sides[family.queries].tokens.length, this.sides[family.keys].tokens.length];
   }
 
-  /** The number of the reason why each cell is closed; 0 for open cells. @param {Family} family */
+  /** The number of the reason why each cell is closed; 0 for open cells. @param {AttentionView} family */
   closed(family) {
     return /** @type {Uint8Array} */ (this.#arrays.get(`closed:${family.name}`));
   }
@@ -138,7 +138,7 @@ export class HeldRun {
 
   /**
    * The weights of a head, row after row.
-   * @param {Family} family
+   * @param {AttentionView} family
    * @param {number} layer
    * @param {number} head
    * @returns {Float32Array | null}
@@ -149,7 +149,7 @@ export class HeldRun {
 
   /**
    * The scores of a head before the mask; null also if they are unknown.
-   * @param {Family} family
+   * @param {AttentionView} family
    * @param {number} layer
    * @param {number} head
    * @returns {Float32Array | null}
@@ -160,7 +160,7 @@ export class HeldRun {
 
   /**
    * A note on the precision of a head's numbers; "" if they are exact.
-   * @param {Family} family
+   * @param {AttentionView} family
    * @param {number} layer
    * @param {number} head
    */
@@ -169,12 +169,12 @@ export class HeldRun {
     return this.#rounded.has(this.#arrays.has(own) ? own : `weights:${name}/values`) ? ROUNDED : "";
   }
 
-  /** Whether the weights of all heads are here. @param {Family} family */
+  /** Whether the weights of all heads are here. @param {AttentionView} family */
   hasAll(family) {
     return this.has(`weights:${family.name}`, "values");
   }
 
-  /** @param {Family} family @param {number} layer @param {number} head @param {string} name */
+  /** @param {AttentionView} family @param {number} layer @param {number} head @param {string} name */
   #cells(family, layer, head, name) {
     const own = `head:${family.name}:${layer}:${head}`;
     // A file may hold a few heads exactly, in addition to all of them rounded.
@@ -187,7 +187,7 @@ export class HeldRun {
 
   /**
    * The length of each key's value vector after W_O, in a head.
-   * @param {Family} family
+   * @param {AttentionView} family
    * @param {number} layer
    * @param {number} head
    * @returns {Float32Array | null}
@@ -202,7 +202,7 @@ export class HeldRun {
 
   /**
    * A vector of a head: a row of q, k, v, z or moved.
-   * @param {Family} family
+   * @param {AttentionView} family
    * @param {number} layer
    * @param {number} head
    * @param {string} name
@@ -228,5 +228,5 @@ function unrounded(steps) {
   return Float32Array.from(steps, (step) => (step ? Math.min(1, (step + 0.5) / STEPS) : 0));
 }
 
-/** The path of a layer's module in the model. @param {Family} family @param {number} layer */
+/** The path of a layer's module in the model. @param {AttentionView} family @param {number} layer */
 export const pathOf = (family, layer) => family.path.replace("{layer}", String(layer));

@@ -2,12 +2,12 @@
 // The rows and columns that are shown of an attention, each of one or several tokens, and their numbers.
 
 import { sum } from "../shared/numbers.js";
-import { quoted } from "../shared/tell.js";
+import { quoted } from "../shared/words.js";
 import { adds } from "./choice.js";
 import { extremes } from "./range.js";
 
-/** @typedef {import("./run.js").HeldRun} HeldRun */
-/** @typedef {import("./run.js").Family} Family */
+/** @typedef {import("./run.js").ViewerRun} ViewerRun */
+/** @typedef {import("./run.js").AttentionView} AttentionView */
 /** @typedef {import("./choice.js").Choice} Choice */
 
 /** The label of a row where the model writes nothing. */
@@ -23,8 +23,8 @@ export class Sheet {
   #extremes = new WeakMap();
 
   /**
-   * @param {HeldRun} run
-   * @param {Family} family
+   * @param {ViewerRun} run
+   * @param {AttentionView} family
    * @param {Choice} choice
    */
   constructor(run, family, choice) {

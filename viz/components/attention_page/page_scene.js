@@ -56,7 +56,7 @@ export class PageScene {
       this.draw();
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
-      this.place.textContent = `This page can't be drawn: ${message}. Open it in a current version of a browser.`;
+      this.place.textContent = `This page can't be drawn: ${message}. Open it in an up-to-date browser.`;
     }
   }
 

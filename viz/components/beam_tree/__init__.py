@@ -1,4 +1,4 @@
-"""A beam search as a tree that is stepped through, drawn in the browser."""
+"""A beam search drawn as a tree, stepped through in the browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.theme import Theme
 
 NodeKind = Literal["given", "kept", "pruned", "ended"]
-"""Given: where the search began. Kept, pruned: what it did with a candidate. Ended: kept, an end token."""
+"""Given: part of the prefix. Kept, pruned: a candidate's fate. Ended: kept, and an end token."""
 
 
 @dataclass(frozen=True)
@@ -21,27 +21,27 @@ class TreeNode:
     token: str
     """With invisible characters already made visible."""
     parent: int | None
-    """The parent's place among the nodes, before its own; None for the root."""
+    """The parent's index, lower than its own; None for the root."""
     depth: int
-    """Tokens before it, from the root's 0. It was chosen at step depth - 1."""
+    """The number of tokens before it. It was chosen at step depth - 1."""
     probability: float
-    """Of this token after its prefix, from 0 to 1."""
+    """The token's probability after its prefix, from 0 to 1."""
     score: float
-    """What the search ranks hypotheses by."""
+    """The score by which the search ranks hypotheses."""
     rank: int
-    """Its place among the candidates of its step."""
+    """Its rank among the candidates of its step."""
     kind: NodeKind
     why: str
-    """What became of it, in a sentence."""
+    """Its fate in a sentence."""
     numbers: Sequence[tuple[str, str]] = ()
-    """More about it: names and numbers as text."""
+    """Further numbers: name and value as text."""
     is_open: bool = True
     """Whether the search can restart after it."""
 
 
 @dataclass(frozen=True)
 class ReturnedHypothesis:
-    """One of the n best: the node it ends in, the sentence, and its score."""
+    """One of the n best: its last node, its sentence, and its score."""
 
     node: int
     text: str
@@ -50,7 +50,7 @@ class ReturnedHypothesis:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a user is in the tree: the step it is shown after, and the node that is chosen."""
+    """The user's place in the tree: the step shown, and the chosen node."""
 
     node: int
     step: int
@@ -58,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True)
 class GoOn:
-    """The wish that the search restarts after this node."""
+    """A request to restart the search after this node."""
 
     node: int
 
@@ -81,26 +81,26 @@ def beam_tree(
     title: str = "The search",
     on_select: Callable[[TreeSelection], None] | None = None,
 ) -> None:
-    """Draw the tree: one column per step, in it the candidates by score, the kept ones above a line.
+    """Draw the tree: one column per step with its candidates by score, the kept ones above a line.
 
-    The slider, the buttons and Page Up and Page Down go from step to step: what comes later is hidden, and
-    each branch looks as it did then. A click or the arrow keys choose a node; double click, Enter or the
-    button under the tree ask to continue from it. The drawing follows at once; the place and the wish reach
-    Python. Kept, dead, pruned and ended branches differ in line, weight and shape, not in colour alone.
+    The slider, the buttons and Page Up and Page Down go from step to step: later steps are hidden, and each
+    branch looks as it did then. A click or the arrow keys choose a node; double click, Enter or the button
+    under the tree ask to continue from it. The drawing follows at once; Python is told the place and the
+    request. Kept, dead, pruned and ended branches differ in line, weight and shape, not in colour alone.
 
     Args:
         nodes: one or more, parents before their children; every depth from 0 on has one.
         hypotheses: the n best, best first.
-        given: the first depth that the search chose itself; before it stand the root and a given prefix.
-        cuts: for each depth the score below which all candidates were pruned; None where there is no such.
-        more: for each depth how many pruned candidates are not among the nodes.
-        place: where the user is. A change of it moves there; their own choice moves at once.
-        title: what the tree is, for screen readers.
-        on_select: called with the place or the wish, before the run that it starts.
+        given: the first depth that the search chose itself, after the root and a given prefix.
+        cuts: for each depth the score below which all candidates were pruned; None if there is none.
+        more: for each depth the number of pruned candidates that are not among the nodes.
+        place: the user's place. A change moves there; the user's own choice moves at once.
+        title: a name for screen readers.
+        on_select: called with the place or the request, before the run that it starts.
 
     Raises:
-        ValueError: if the place is none, a parent does not come before its child, or cuts and more are not
-            one for each depth.
+        ValueError: if the place does not exist, a parent does not come before its child, or cuts and more
+            do not have one entry per depth.
     """
     depths = 1 + max(node.depth for node in nodes)
     index(place.node, len(nodes))

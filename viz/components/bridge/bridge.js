@@ -19,7 +19,7 @@ import { savedFile } from "./saved_file.js";
  * The way back to Python from the place where the bridge is mounted.
  * @typedef {object} Link
  * @property {Node} node that place
- * @property {(answer: unknown) => void} answer sends at once; see `teller` for an answer that must wait
+ * @property {(answer: unknown) => void} answer sends at once; see `reporter` for an answer that must wait
  */
 
 /** @type {Record<string, Helper>} */

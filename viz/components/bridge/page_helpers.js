@@ -1,7 +1,7 @@
 // @ts-check
 // Installs once per document what every page needs, and reports the lesson that a click on a term asks for.
 
-import { teller } from "../shared/busy.js";
+import { reporter } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
 import { stepByKeys } from "./lesson_keys.js";
 import { expectPage, navigate } from "./navigation.js";
@@ -14,7 +14,7 @@ let openLesson = () => {};
 
 /** @type {import("./bridge.js").Helper} */
 export function pageHelpers(_, { node, answer }) {
-  openLesson = teller(node, (lesson) => {
+  openLesson = reporter(node, (lesson) => {
     answer(lesson);
     // The key that opened it is released a moment later: a run caused by that would return to the old page.
     expectPage(LEARN);

@@ -1,7 +1,7 @@
 // @ts-check
 // Saves a file that Python sends, once, and confirms it every time it is sent: Python may have missed the last answer.
 
-import { teller } from "../shared/busy.js";
+import { reporter } from "../shared/busy.js";
 import { documentWide } from "../shared/document_wide.js";
 import { saveFile } from "../shared/save.js";
 
@@ -14,5 +14,5 @@ const saved = documentWide("saved", () => new Set());
 export function savedFile({ id, name, mime, content }, { node, answer }) {
   if (!saved.has(id)) saveFile(content, name, mime);
   saved.add(id);
-  teller(node, answer)(id);
+  reporter(node, answer)(id);
 }

@@ -1,4 +1,4 @@
-"""The output of the decoder, step by step, with the best next tokens; drawn in the browser."""
+"""The decoder's output, step by step, with the best next tokens; drawn in the browser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.theme import Theme
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that could have come next."""
+    """A possible next token."""
 
     text: str
     """With invisible characters already made visible."""
@@ -22,14 +22,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class OutputStep:
-    """One step of the decoder: the token taken, and the tokens it was taken from."""
+    """One step of the decoder: the token taken, and the best candidates."""
 
     text: str
     """The token taken: the most probable one, or the given one in teacher forcing."""
     probability: float
     """The model's probability of the token taken, from 0 to 1."""
     rank: int
-    """The place of the token taken among all tokens by probability, counted from 1."""
+    """The rank of the token taken among all tokens by probability, from 1."""
     best: Sequence[Candidate]
     """The k most probable tokens, the most probable first."""
 
@@ -50,21 +50,20 @@ def decoding_steps(
 ) -> None:
     """Draw the output as a row of steps, and for one step its best next tokens with their probabilities.
 
-    A step is chosen by a click or with the arrow keys, in the browser alone. Bars are on one scale, from
-    0 to 100 %; the last one is the remainder for all other tokens. A token that was taken though it is not
-    among the best k has its own bar, with its rank.
+    A click or the arrow keys choose the step, in the browser only. Bars share one scale, 0 to 100 %; the
+    last one is the sum over all other tokens. A token taken from outside the best k has its own bar.
 
     Args:
         steps: one or more steps in order; step 0 is the first token.
         start: the tokens the decoder begins with.
-        positions: where each step's token stands, if it was found in its place (a masked word) and not after
-            the steps before it.
-        forced: True in teacher forcing: the token of each step was given and not chosen.
-        unit: what a token is called.
-        title: what the steps are, for screen readers.
+        positions: each step's position, if its token was predicted in place (a masked word) and not after
+            the previous steps.
+        forced: True in teacher forcing: each token was given, not chosen.
+        unit: the name of a token: "word" or "sub-word".
+        title: a name for screen readers.
 
     Raises:
-        ValueError: if there is no step, or positions are not as many.
+        ValueError: if there is no step, or the number of positions differs.
     """
     if positions is not None and len(positions) != len(steps):
         raise ValueError(f"{len(steps)} steps need as many positions, not {len(positions)}")

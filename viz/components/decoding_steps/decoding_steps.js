@@ -6,7 +6,7 @@ import { barRow, fadeWhereMore, track } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
 import { clamp, percent, sum } from "../shared/numbers.js";
 import { View } from "../shared/shell.js";
-import { announcer } from "../shared/tell.js";
+import { announcer } from "../shared/words.js";
 import style from "./style.css";
 
 /** @typedef {{word: string, probability: number, rank: number, best: [word: string, probability: number][]}} Step */

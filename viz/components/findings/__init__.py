@@ -1,4 +1,4 @@
-"""What a doctor says, as a list that is filtered in the browser: the worst first."""
+"""The model doctor's findings as a list, the worst first, filtered in the browser."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class ListedFinding:
 
     Attributes:
         severity: how bad it is.
-        title: what was found.
-        number: the figure that shows it.
-        meaning: what it does to the model.
+        title: the finding.
+        number: the number that shows it.
+        meaning: its effect on the model.
         advice: what to do.
         where: tensors, layers and heads.
     """
@@ -38,6 +38,6 @@ _VIEW = ClientView("findings")
 
 
 def findings_list(findings: Sequence[ListedFinding], *, colors: Theme, key: str) -> None:
-    """Draw findings, the worst first, with a button per severity to see it alone; nothing is sent back."""
+    """Draw findings, the worst first, with a filter button per severity; nothing is sent back."""
     data = {"colors": color_data(colors), "findings": list(map(vars, findings))}
     _VIEW.show(pack_frame(data, {}), key=key)

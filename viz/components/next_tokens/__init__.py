@@ -1,4 +1,4 @@
-"""The next-token distribution under temperature, top-k and top-p, moved in the browser."""
+"""The next-token distribution under temperature, top-k and top-p, adjusted in the browser."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ TOP_KS = (*range(1, 21), 25, 30, 40, 50, 75, 100, 200, 500, 0)
 
 @dataclass(frozen=True)
 class Reshaping:
-    """How a distribution is changed before a token is drawn from it.
+    """Settings that reshape a distribution before a token is drawn.
 
     Attributes:
-        temperature: what the logits are divided by: one of TEMPERATURES.
-        top_k: only so many of the most probable tokens stay; 0 for all: one of TOP_KS.
-        top_p: only the most probable tokens that together have this probability stay: one of TOP_PS.
+        temperature: divides the logits: one of TEMPERATURES.
+        top_k: the number of most probable tokens kept, 0 for all: one of TOP_KS.
+        top_p: the total probability of the most probable tokens kept: one of TOP_PS.
     """
 
     temperature: float = 1.0
@@ -38,7 +38,7 @@ class Reshaping:
 
 @dataclass(frozen=True)
 class TokenChoice:
-    """The wish to continue with a token: its place in the distribution, from 0."""
+    """A request to continue with a token: its rank in the distribution, from 0."""
 
     rank: int
 
@@ -68,22 +68,22 @@ def next_tokens(
 ) -> None:
     """Draw the most probable tokens as bars, and three sliders that reshape the distribution.
 
-    The bars follow the sliders in the browser, over the whole vocabulary; Python hears of the settings when a
-    slider is let go. What is cut off keeps its outline and says by what it was cut, and the cut-off
-    probability is named. A click on a token asks to continue with it.
+    The bars follow the sliders in the browser, over the whole vocabulary; Python is told the settings when a
+    slider is released. Tokens that are cut off keep their outline and name the cut, and the probability cut
+    off is shown. A click on a token asks to continue with it.
 
     Args:
-        logits: (V,) of every token that may come next, sorted, the largest first.
-        tokens: the first of them by name, with invisible characters already made visible.
-        open_tokens: for each of those whether there can be a token after it.
-        chosen: which of them is marked as taken; None for none of these.
-        settings: where the sliders stand. A change of it moves them; the user's own moves them at once.
-        title: what the bars are, for screen readers.
-        note: a sentence under them.
-        on_select: called with the settings or the wish, before the run that it starts.
+        logits: (V,) of every possible next token, sorted, the largest first.
+        tokens: the names of the first ones, with invisible characters already made visible.
+        open_tokens: whether a token may follow each of those.
+        chosen: the one marked as taken; None if it is not among them.
+        settings: the sliders' settings. A change moves them; the user's own moves them at once.
+        title: a name for screen readers.
+        note: a sentence below them.
+        on_select: called with the settings or the request, before the run that it starts.
 
     Raises:
-        ValueError: for logits that are not sorted, or names that do not belong to them.
+        ValueError: for logits that are not sorted, or too many names or flags.
     """
     if len(tokens) != len(open_tokens) or len(tokens) > len(logits):
         raise ValueError(f"{len(tokens)} names and {len(open_tokens)} flags for {len(logits)} logits")

@@ -56,7 +56,7 @@ class NextTokens extends View {
   /** @type {ReturnType<typeof samplingDistribution>} */
   result;
   sliders = SETTINGS.map((name) => this.slider(name));
-  summary = h("div", { class: "hl-told", "aria-live": "polite" });
+  summary = h("div", { class: "hl-outcome", "aria-live": "polite" });
   bars = h("div", { class: "hl-bars", role: "list", tabindex: 0 });
   more = h("button", { class: "more", onclick: () => this.toggle() });
   note = div("hl-note");
@@ -71,7 +71,7 @@ class NextTokens extends View {
     const title = span("name");
     const input = h("input", { type: "range" });
     const output = h("output");
-    const effect = span("told");
+    const effect = span("effect");
     const label = h("label", { class: "hl-setting" }, title, input, output, effect);
     input.oninput = () => {
       this.settings = { ...this.settings, [name]: this.data.stops[name][Number(input.value)] };
@@ -105,8 +105,8 @@ class NextTokens extends View {
   draw() {
     const { tokens } = this.data;
     this.result = samplingDistribution(this.sorted, this.settings);
-    this.tellSettings();
-    this.tellCut();
+    this.showSettings();
+    this.showCut();
     const shown = Math.min(this.shown, tokens.length);
     const rows = tokens.slice(0, shown).map((token, i) => this.row(token, i));
     if (shown < this.sorted.length) rows.push(this.rest(shown));
@@ -116,18 +116,18 @@ class NextTokens extends View {
     this.more.textContent = `Show ${this.shown === FEW ? tokens.length : FEW} tokens`;
   }
 
-  tellSettings() {
+  showSettings() {
     for (const { name, input, output, effect } of this.sliders) {
       const value = this.settings[name];
       const written = name === "top_k" ? String(value || "all") : value.toFixed(2);
-      const told = EFFECT[name](value);
+      const words = EFFECT[name](value);
       output.textContent = written;
-      effect.textContent = told;
-      input.setAttribute("aria-valuetext", `${written} ${told}`);
+      effect.textContent = words;
+      input.setAttribute("aria-valuetext", `${written} ${words}`);
     }
   }
 
-  tellCut() {
+  showCut() {
     const { tempered, probabilities, kept, nucleus, cutByK, cutByP } = this.result;
     const n = this.sorted.length;
     const cuts = [];
@@ -135,9 +135,9 @@ class NextTokens extends View {
     if (nucleus < kept) cuts.push(`top-p cuts off ${count(kept - nucleus)} with ${percent(cutByP)}`);
     const cut = cuts.length ? `${cuts.join("; ")}.` : "Nothing is cut off.";
     const bits = [this.raw, tempered, probabilities].map((p) => entropy(p).toFixed(2));
-    const told = `Entropy ${bits[0]} bits as trained, ${bits[1]} after the temperature, ${bits[2]} after the cut.`;
+    const entropies = `Entropy ${bits[0]} bits as trained, ${bits[1]} after the temperature, ${bits[2]} after the cut.`;
     const named = h("b", {}, cut[0].toUpperCase() + cut.slice(1));
-    this.summary.replaceChildren(named, ` ${count(nucleus)} can be drawn. `, span("quiet", told));
+    this.summary.replaceChildren(named, ` ${count(nucleus)} can be drawn. `, span("quiet", entropies));
   }
 
   /** @param {string} token @param {number} i */

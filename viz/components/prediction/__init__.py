@@ -1,4 +1,4 @@
-"""A row of tokens or a matrix to predict a place in, and then what is there: drawn in the browser."""
+"""A row of tokens or a matrix in which the user predicts a place, then sees the values, in the browser."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Board:
-    """What can be clicked; all text is plain, with invisible characters already made visible.
+    """The places to choose from; all text is plain, with invisible characters already made visible.
 
     Attributes:
         columns: labels.
         rows: labels; empty for a single row of tokens.
-        axes: what rows and columns are.
-        values: (rows or 1, columns); NaN where nothing can be clicked.
-        right: (rows or 1, columns), which are right.
-        unit: what the values are.
+        axes: the names of rows and columns.
+        values: (rows or 1, columns); NaN where nothing can be chosen.
+        right: (rows or 1, columns), True for right answers.
+        unit: the name of the values.
     """
 
     columns: Sequence[str]
@@ -51,16 +51,16 @@ def prediction(
     is_revealed: bool = False,
     on_predict: Callable[[Place], None] | None = None,
 ) -> None:
-    """Draw the board: by mouse, touch or arrow keys and Enter one place is chosen.
+    """Draw the board; one place is chosen by mouse, touch, or arrow keys and Enter.
 
-    The values reach the browser only when they are revealed.
+    The values reach the browser only once they are revealed.
 
     Args:
-        board: what can be clicked.
+        board: the places to choose from.
         title: the question, for screen readers.
-        chosen: what was predicted.
-        is_revealed: whether values, the prediction and what is right are shown; nothing can be chosen then.
-        on_predict: called with the place that was chosen.
+        chosen: the prediction.
+        is_revealed: whether values, prediction and right answers are shown; then nothing can be chosen.
+        on_predict: called with the chosen place.
     """
     shape = board.values.shape
     data = {

@@ -8,7 +8,7 @@ import { fadeWhereMore } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
 import { format, stepped } from "../shared/numbers.js";
 import { ARROWS, View } from "../shared/shell.js";
-import { quoted } from "../shared/tell.js";
+import { quoted } from "../shared/words.js";
 import style from "./style.css";
 
 /** @typedef {[row: number, column: number]} Place */
@@ -61,7 +61,7 @@ class Prediction extends View {
     if (chosen) this.at = chosen[0] * columns.length + chosen[1];
     this.mark();
     this.fade();
-    this.tell(null);
+    this.showNote(null);
   }
 
   /** @param {number} i */
@@ -93,8 +93,8 @@ class Prediction extends View {
 
   mark() {
     const { chosen, columns, revealed, values, right, colors } = this.data;
-    const told = values ? Array.from(values).filter(Number.isFinite) : [];
-    const [low, high] = [Math.min(0, ...told), Math.max(0, ...told)];
+    const finite = values ? Array.from(values).filter(Number.isFinite) : [];
+    const [low, high] = [Math.min(0, ...finite), Math.max(0, ...finite)];
     const shades = ramp(colors.sequential);
     for (const [i, button] of this.places.entries()) {
       const isChosen = chosen !== null && i === chosen[0] * columns.length + chosen[1];
@@ -126,12 +126,12 @@ class Prediction extends View {
       : `${quoted(columns[column])}, position ${column}`;
     const isChosen = chosen && chosen[0] === row && chosen[1] === column;
     const value = values?.[i];
-    const told = [
+    const details = [
       value !== undefined && Number.isFinite(value) ? `${unit} ${format(value, 4)}` : "",
       right?.[i] ? "right" : "",
       isChosen ? "your prediction" : "",
     ].filter(Boolean);
-    return [where, ...told].join(": ");
+    return [where, ...details].join(": ");
   }
 
   /** @param {number} i */
@@ -142,7 +142,7 @@ class Prediction extends View {
     this.data.chosen = place;
     this.at = i;
     this.mark();
-    this.tell(i);
+    this.showNote(i);
     this.selection.report(place);
   }
 
@@ -176,18 +176,18 @@ class Prediction extends View {
   /** @param {EventTarget | null} target */
   point(target) {
     const i = this.places.findIndex((button) => target instanceof Node && button.contains(target));
-    this.tell(i < 0 ? null : i);
+    this.showNote(i < 0 ? null : i);
   }
 
   /** @param {number | null} i */
-  tell(i) {
+  showNote(i) {
     const { revealed, chosen, rows } = this.data;
     const ask = rows.length ? "Click a cell" : "Click a token";
     const rest = revealed
       ? `✓ is right${chosen ? "; your prediction is framed" : ""}.`
       : chosen
         ? ""
-        : `${ask}, or move to it by arrow keys.`;
+        : `${ask}, or move to it with the arrow keys.`;
     this.note.textContent = i === null ? rest : this.named(i);
   }
 }

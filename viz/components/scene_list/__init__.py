@@ -1,4 +1,4 @@
-"""The list of scenes: captioned, put in order, opened, deleted, and saved as a file."""
+"""The list of scenes, in which they are captioned, reordered, opened, deleted, and saved as a file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def scene_list(
     """Draw the list.
 
     Args:
-        scenes: of each its data under "scene", its "title", and what it lacks here under "lack".
-        file: the "name" of the file that they are saved as, and the "head", which stands in it before them.
-        colors: of the page.
+        scenes: for each its data under "scene", its "title", and the missing model under "lack".
+        file: the "name" of the file to save, and its "head", the fields before the scenes.
+        colors: the page's.
         key: its identity on the page.
-        on_change: called with the list of scenes as the user has changed it.
+        on_change: called with the changed list of scenes.
     """
     frame = pack_frame({"scenes": list(scenes), "file": file, "colors": color_data(colors)}, {})
     _VIEW.mount(frame, key=key, parse=lambda value: value, on_select=on_change)

@@ -9,15 +9,15 @@ import { saveFile } from "../shared/save.js";
 import { View } from "../shared/shell.js";
 import style from "./style.css";
 
-/** @typedef {import("../scenes/scenes.js").Told} Told */
+/** @typedef {import("../scenes/scenes.js").ListedScene} ListedScene */
 
 const LONGEST_CAPTION = 500;
 
-/** @extends {View<{scenes: Told[], file: {name: string, head: object}}>} */
+/** @extends {View<{scenes: ListedScene[], file: {name: string, head: object}}>} */
 class SceneList extends View {
-  /** @type {Told[]} */
+  /** @type {ListedScene[]} */
   scenes = [];
-  /** @type {{told: Told, index: number} | null} */
+  /** @type {{listed: ListedScene, index: number} | null} */
   deleted = null;
   showButton = h("button", { class: "show", onclick: () => this.request(0, true) }, "Show");
   saveButton = h("button", { onclick: () => this.save() }, "Save as a file");
@@ -35,19 +35,19 @@ class SceneList extends View {
     const { scenes } = this.data;
     const isMoved = this.selection.movedByPython(kept(scenes));
     const isSame = JSON.stringify(kept(scenes)) === JSON.stringify(kept(this.scenes));
-    if (isSame ? saidOf(scenes) === saidOf(this.scenes) : !isMoved) return;
+    if (isSame ? notesOf(scenes) === notesOf(this.scenes) : !isMoved) return;
     this.scenes = scenes;
     this.draw();
   }
 
   draw() {
     this.showButton.disabled = this.saveButton.disabled = !this.scenes.length;
-    this.list.replaceChildren(...this.scenes.map((told, index) => this.row(told, index)));
+    this.list.replaceChildren(...this.scenes.map((listed, index) => this.row(listed, index)));
   }
 
-  /** @param {Told} told @param {number} index */
-  row(told, index) {
-    const { scene, title, lack } = told;
+  /** @param {ListedScene} listed @param {number} index */
+  row(listed, index) {
+    const { scene, title, lack } = listed;
     const number = index + 1;
     const caption = h("textarea", {
       rows: 2,
@@ -76,9 +76,9 @@ class SceneList extends View {
 
   /** @param {number} index @param {string} caption */
   rename(index, caption) {
-    const told = this.scenes[index];
+    const listed = this.scenes[index];
     // Do not redraw the list: the button being pressed would disappear before it is released.
-    this.tell(this.scenes.with(index, { ...told, scene: { ...told.scene, caption: caption.trim() } }));
+    this.report(this.scenes.with(index, { ...listed, scene: { ...listed.scene, caption: caption.trim() } }));
   }
 
   /** @param {number} index @param {number} by */
@@ -93,7 +93,7 @@ class SceneList extends View {
 
   /** @param {number} index */
   remove(index) {
-    this.deleted = { told: this.scenes[index], index };
+    this.deleted = { listed: this.scenes[index], index };
     this.change(this.scenes.toSpliced(index, 1));
     this.say();
     this.undo.focus();
@@ -101,9 +101,9 @@ class SceneList extends View {
 
   bringBack() {
     if (!this.deleted) return;
-    const { told, index } = this.deleted;
+    const { listed, index } = this.deleted;
     this.deleted = null;
-    this.change(this.scenes.toSpliced(index, 0, told));
+    this.change(this.scenes.toSpliced(index, 0, listed));
     this.say();
     this.list.querySelectorAll("textarea")[index]?.focus();
   }
@@ -113,14 +113,14 @@ class SceneList extends View {
     this.status.textContent = this.deleted ? `Scene ${this.deleted.index + 1} is deleted.` : "";
   }
 
-  /** @param {Told[]} scenes */
+  /** @param {ListedScene[]} scenes */
   change(scenes) {
-    this.tell(scenes);
+    this.report(scenes);
     this.draw();
   }
 
-  /** @param {Told[]} scenes */
-  tell(scenes) {
+  /** @param {ListedScene[]} scenes */
+  report(scenes) {
     this.scenes = scenes;
     this.selection.report(kept(scenes));
   }
@@ -144,7 +144,7 @@ class SceneList extends View {
   }
 }
 
-/** The scenes in the form that Python writes to a file. @param {Told[]} scenes */
+/** The scenes in the form that Python writes to a file. @param {ListedScene[]} scenes */
 const kept = (scenes) =>
   scenes.map(({ scene: { page, choices, caption, checkpoint, place } }) => ({
     page,
@@ -154,8 +154,8 @@ const kept = (scenes) =>
     ...(place && { place }),
   }));
 
-/** Python's part of the scenes: titles and what they lack. @param {Told[]} scenes */
-const saidOf = (scenes) => JSON.stringify(scenes.map(({ title, lack }) => [title, lack]));
+/** Python's part of the scenes: titles and what they lack. @param {ListedScene[]} scenes */
+const notesOf = (scenes) => JSON.stringify(scenes.map(({ title, lack }) => [title, lack]));
 
 export const mount = mounting(SceneList, "scene_list", style);
 export default forStreamlit(mount);

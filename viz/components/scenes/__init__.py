@@ -1,4 +1,4 @@
-"""Scenes in the browser: the panel that keeps a moment, and the show that steps through them."""
+"""Scenes in the browser: the panel that keeps the current view, and the show that steps through them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def scenes_panel(
     """Draw the panel.
 
     Args:
-        scenes: of each its data under "scene", its "title", and what it lacks here under "lack".
-        here: the path of this page, as the navigation has it.
-        can_keep: whether there is something to keep on this page.
-        revision: counts the changes of the scenes; 0 asks the browser for what it remembers.
-        steps: counts the runs in which the address decided on everything; by it the browser knows that a
-            scene has come.
-        note: a sentence under the panel.
-        colors: of the page.
+        scenes: for each its data under "scene", its "title", and the missing model under "lack".
+        here: this page's path in the navigation.
+        can_keep: whether this page has something to keep.
+        revision: counts changes of the scenes; at 0 the browser reports what it remembers.
+        steps: counts the runs in which the address decided on everything, which tells the browser that a
+            scene has arrived.
+        note: a sentence below the panel.
+        colors: the page's.
         key: its identity on the page.
-        on_keep: called with {"caption", "place"} when the user keeps a moment.
-        on_restore: called with the list of scenes that the browser remembers.
-        on_type: called with whether type is to be large.
+        on_keep: called with {"caption", "place"} when the user keeps a scene.
+        on_restore: called with the scenes that the browser remembers.
+        on_type: called with whether to use large type.
     """
     data = {"scenes": list(scenes), "here": here, "canKeep": can_keep, "revision": revision}
     _renderer(

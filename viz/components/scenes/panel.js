@@ -23,7 +23,7 @@ export class Panel {
   /** How many scenes there were at the last update. */
   count = 0;
   /** @type {(name: string, value: unknown) => void} */
-  tell = () => {};
+  send = () => {};
 
   /** @param {HTMLElement | ShadowRoot} root */
   constructor(root) {
@@ -37,7 +37,7 @@ export class Panel {
 
   /** @param {import("../mount.js").Component<import("./scenes.js").Data>} component */
   update({ data, setTriggerValue }) {
-    this.tell = setTriggerValue;
+    this.send = setTriggerValue;
     const { length } = data.scenes;
     this.keepButton.disabled = this.caption.disabled = !data.canKeep;
     this.showButton.disabled = !length;
@@ -53,13 +53,13 @@ export class Panel {
   /** After a reload the server has forgotten the scenes; the browser has not. */
   restore() {
     const scenes = recall();
-    if (scenes) this.tell("restore", scenes);
+    if (scenes) this.send("restore", scenes);
   }
 
   keep() {
     const caption = this.caption.value.trim();
     this.caption.value = "";
-    this.tell("keep", { caption, place: placeOf() });
+    this.send("keep", { caption, place: placeOf() });
   }
 
   /** @param {KeyboardEvent} event */

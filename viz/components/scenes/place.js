@@ -41,7 +41,7 @@ export function placeOf() {
 /** Holds a page at a position while it is still being drawn, until the user scrolls. */
 export class Hold {
   /** @type {{place: Place | null} | null} */
-  held = null;
+  target = null;
 
   constructor() {
     const grown = new ResizeObserver(() => this.align());
@@ -51,7 +51,7 @@ export class Hold {
       if (within) grown.observe(within);
       this.align();
     };
-    new MutationObserver(() => this.held && look()).observe(document.body, {
+    new MutationObserver(() => this.target && look()).observe(document.body, {
       childList: true,
       subtree: true,
     });
@@ -62,18 +62,18 @@ export class Hold {
 
   /** @param {Place | null} place */
   hold(place) {
-    this.held = { place };
+    this.target = { place };
     this.align();
   }
 
   release() {
-    this.held = null;
+    this.target = null;
   }
 
   align() {
     const within = main();
-    if (!this.held || !within) return;
-    const { place } = this.held;
+    if (!this.target || !within) return;
+    const { place } = this.target;
     if (!place) {
       within.scrollTop = 0;
       return;

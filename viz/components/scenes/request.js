@@ -5,7 +5,7 @@ export const REQUEST = "headlight-scene";
 
 /**
  * @typedef {object} Request
- * @property {import("./scenes.js").Told[]} scenes
+ * @property {import("./scenes.js").ListedScene[]} scenes
  * @property {number} index of the requested scene
  * @property {boolean} inShow whether to start the show there
  * @property {HTMLElement} from gets the focus when the show ends

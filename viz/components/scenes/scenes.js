@@ -6,7 +6,7 @@ import { theShow } from "./show.js";
 
 /**
  * A scene with what Python says about it.
- * @typedef {object} Told
+ * @typedef {object} ListedScene
  * @property {Scene} scene
  * @property {string} title the page and the sentence
  * @property {string} lack the missing model that it needs, or ""
@@ -21,7 +21,7 @@ import { theShow } from "./show.js";
  */
 /**
  * @typedef {object} Data
- * @property {Told[]} scenes
+ * @property {ListedScene[]} scenes
  * @property {string} here the path of the current page
  * @property {boolean} canKeep whether the page has something to keep
  * @property {number} revision 0 until this session has kept a scene
@@ -39,5 +39,5 @@ export default function (component) {
   const panel = panels.get(root) ?? new Panel(root);
   panels.set(root, panel);
   panel.update(component);
-  theShow().update(data, (large) => panel.tell("large", large));
+  theShow().update(data, (large) => panel.send("large", large));
 }

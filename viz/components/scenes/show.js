@@ -12,10 +12,10 @@ import { Hold, placeOf } from "./place.js";
 import { REQUEST } from "./request.js";
 import { Visit } from "./visit.js";
 
-/** @typedef {import("./scenes.js").Told} Told */
+/** @typedef {import("./scenes.js").ListedScene} ListedScene */
 
 class Show {
-  /** @type {Told[]} */
+  /** @type {ListedScene[]} */
   scenes = [];
   /** Index of the scene that is shown; -1 if there is no show. */
   at = -1;
@@ -81,12 +81,12 @@ class Show {
   /** @param {number} index @param {boolean} isNew */
   show(index, isNew) {
     this.at = index;
-    const told = this.scenes[index];
-    this.bar.show({ ...told, caption: told.scene.caption }, index, this.scenes.length);
-    this.go(told, true, isNew);
+    const listed = this.scenes[index];
+    this.bar.show({ ...listed, caption: listed.scene.caption }, index, this.scenes.length);
+    this.go(listed, true, isNew);
   }
 
-  /** @param {Told} told @param {boolean} large @param {boolean} isNew */
+  /** @param {ListedScene} listed @param {boolean} large @param {boolean} isNew */
   go({ scene }, large, isNew) {
     this.hold.hold(scene.place ?? null);
     this.visit.go(addressOf(scene, this.base, large), isNew);

@@ -1,1 +1,1 @@
-"""What several views share: how their data is packed and sent; in the browser all but what is their own."""
+"""What the views share: packing and sending their data in Python, base classes and helpers in the browser."""

@@ -12,19 +12,19 @@ let acts = 0;
 for (const name of ACTS) addEventListener(name, () => acts++, true);
 
 /**
- * Call `tell` once everything the user has done so far has been reported. If the user acts before Streamlit's timer
+ * Call `report` once everything the user has done so far has been reported. If the user acts before Streamlit's timer
  * fires, that change goes to the fragment too: the whole page is run afterwards.
- * @param {() => void} tell
+ * @param {() => void} report
  */
-export function afterUser(tell) {
+export function afterUser(report) {
   const before = acts;
   // This timer fires after Streamlit's earlier ones; a later one is covered by the next round.
   setTimeout(() => {
     if (acts !== before) {
-      afterUser(tell);
+      afterUser(report);
       return;
     }
-    tell();
+    report();
     setTimeout(() => acts !== before && document.dispatchEvent(new Event(RUN_ALL)));
   });
 }

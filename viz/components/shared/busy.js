@@ -32,28 +32,28 @@ function onAttribute(top, attribute, listener) {
 /**
  * Make a reporter for a node: it sends Python the latest value once the page is idle. During a run, Streamlit would
  * lose the contents of the node's fragment; while a page link is being followed, it would go back to the old page.
- * @template Told
+ * @template Value
  * @param {Node} node
- * @param {(told: Told) => void} tell
- * @returns {(told: Told) => void} sends nothing once the node has left the page
+ * @param {(value: Value) => void} report
+ * @returns {(value: Value) => void} sends nothing once the node has left the page
  */
-export function teller(node, tell) {
+export function reporter(node, report) {
   /** @type {(() => void)[]} */
   let ends = [];
-  /** @type {Told} */
+  /** @type {Value} */
   let latest;
   const mustWait = () => node.isConnected && (!isIdle() || isFollowing());
   const send = () => {
     if (!ends.length || mustWait()) return;
     for (const end of ends) end();
     ends = [];
-    if (node.isConnected) tell(latest);
+    if (node.isConnected) report(latest);
   };
   const tryAgain = () => {
     if (!mustWait()) afterUser(send);
   };
-  return (told) => {
-    latest = told;
+  return (value) => {
+    latest = value;
     if (!ends.length) ends = [onState(tryAgain), onAttribute(document.documentElement, FOLLOWING, tryAgain)];
     tryAgain();
   };

@@ -1,4 +1,4 @@
-"""One binary frame for a view's data: a JSON header, then the arrays it names, as they lie in memory.
+"""One binary frame for a view's data: a JSON header, then the arrays it names, as in memory.
 
 Streamlit hands raw bytes to a view unchanged only when they are the whole of its data; JSON or Arrow would
 copy and inflate the numbers. ``readFrame`` in frame.js reads what ``pack_frame`` writes:
@@ -27,13 +27,13 @@ LONGEST_TOKEN = 200
 
 
 def brief(token: str) -> str:
-    """Cut a token that nobody could read at a glance, and say how much is left out."""
+    """Cut an overlong token, and say how much is left out."""
     left_out = len(token) - LONGEST_TOKEN
     return token if left_out <= 0 else f"{token[:LONGEST_TOKEN]}… ({left_out:,} more characters)"
 
 
 def color_data(theme: Theme) -> dict[str, Any]:
-    """Return the colours of a theme as JSON-serialisable data, under their names."""
+    """Return a theme's colours by name, as JSON-serialisable data."""
     return {name: value for name, value in vars(theme).items() if name != "name"}
 
 
@@ -41,7 +41,7 @@ def pack_frame(data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> b
     """Pack JSON-serialisable data and named arrays into one frame.
 
     Raises:
-        TypeError: for an array of a type that a browser's typed arrays (as used here) lack.
+        TypeError: for an array of a type that frame.js does not read.
         ValueError: for a number in data that JSON cannot hold (NaN or infinite): send None.
     """
     described: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""How the built scripts reach the browser: as files, or as text with every update."""
+"""Delivers the built scripts to the browser: as files, or as text with every update."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def component(name: str, *, html: str | None = None, css: str | None = None) -> 
     """Make a Streamlit component of ``headlight/browser/<name>.js``, which ``make views`` builds.
 
     Args:
-        name: the script's, without its suffix; pyproject.toml declares a component of that name.
-        html: what the script finds in its place.
-        css: the style of that.
+        name: the script's, without suffix; pyproject.toml declares a component of that name.
+        html: initial content of the component.
+        css: its style.
     """
-    # Not before the first use: only then there is a server, which knows what is installed.
+    # Registered at the first use: only then is there a server, which knows what is installed.
     renderer = cache(lambda: _register(name, html, css))
 
     def render(**options: Any) -> Any:
@@ -31,7 +31,7 @@ def component(name: str, *, html: str | None = None, css: str | None = None) -> 
 
 
 def _register(name: str, html: str | None, css: str | None) -> ComponentRenderer:
-    """Have the browser load the script once; where Headlight is not installed, send its text every time."""
+    """Let the browser load the script once; if Headlight is not installed, send its text every time."""
     declared = f"headlight.{name}"
     try:
         return st.components.v2.component(declared, js=f"{name}.js", html=html, css=css)

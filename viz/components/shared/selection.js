@@ -5,16 +5,16 @@
 export const KEY_DELAY = 150;
 
 export class Selection {
-  #told = "";
+  #latest = "";
   /** Reported selections that Python has not answered yet. @type {string[]} */
   #unanswered = [];
   #timer = 0;
   /** @type {unknown} */
   #waiting = null;
 
-  /** @param {(selection: unknown) => void} tell */
-  constructor(tell) {
-    this.tell = tell;
+  /** @param {(selection: unknown) => void} send */
+  constructor(send) {
+    this.send = send;
   }
 
   /** Report a selection: at once, or after a delay in which nothing else is selected. @param {unknown} selection */
@@ -39,7 +39,7 @@ export class Selection {
 
   #send() {
     this.#unanswered.push(JSON.stringify(this.#waiting));
-    this.tell(this.#waiting);
+    this.send(this.#waiting);
   }
 
   /** Drop the waiting selection. */
@@ -53,10 +53,10 @@ export class Selection {
    * @param {unknown} selected Python's current selection
    */
   movedByPython(selected) {
-    const told = JSON.stringify(selected);
-    if (told === this.#told) return false;
-    this.#told = told;
-    const answered = this.#unanswered.indexOf(told);
+    const text = JSON.stringify(selected);
+    if (text === this.#latest) return false;
+    this.#latest = text;
+    const answered = this.#unanswered.indexOf(text);
     // A late answer to one of the user's earlier choices is not a move; a move answers all open reports.
     this.#unanswered.splice(0, answered < 0 ? this.#unanswered.length : answered + 1);
     return answered < 0 && !this.#timer;

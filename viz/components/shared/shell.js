@@ -3,7 +3,7 @@
 
 import { div, h } from "./dom.js";
 import { Selection } from "./selection.js";
-import { announcer, Tooltip } from "./tell.js";
+import { announcer, Tooltip } from "./words.js";
 
 /** @type {Record<string, [down: number, right: number]>} */
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -60,7 +60,7 @@ export class View {
   }
 
   /** Whether a report or a request is still pending. */
-  get isTelling() {
+  get isPending() {
     return this.selection.isWaiting;
   }
 
@@ -146,7 +146,7 @@ export class CanvasView extends StageView {
    * The tooltip of a place.
    * @param {Place} _place
    * @param {MouseEvent | null} _event the pointer, if it is on the place
-   * @returns {import("./tell.js").Line[]}
+   * @returns {import("./words.js").Line[]}
    */
   describe(_place, _event) {
     return [];
@@ -183,12 +183,12 @@ export class CanvasView extends StageView {
     if (same(place, this.selected)) return;
     this.selected = place;
     this.mark();
-    if (place) this.tell(place);
+    if (place) this.announce(place);
     this.selection.report(this.reported(place), delay);
   }
 
   /** Describe a place to screen readers. @param {Place} place */
-  tell(place) {
+  announce(place) {
     const texts = this.describe(place, null).map(([, text]) => text);
     this.say(texts.join(". "));
   }

@@ -1,4 +1,4 @@
-"""One stage of the way, drawn in the browser: matrices and what they become."""
+"""One stage of a sentence's way through the model: matrices and their result, drawn in the browser."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class PictureAxis:
     """Rows or columns of a picture.
 
     Attributes:
-        title: what they are, in the singular.
-        labels: of those that are shown; plain, with invisible characters already made visible.
-        has_words: whether the labels are tokens, and not numbers.
-        count: how many there are, those that are not shown included.
+        title: the name of one, in the singular.
+        labels: those shown; plain, with invisible characters already made visible.
+        has_words: whether the labels are tokens rather than numbers.
+        count: the full count, including those not shown.
     """
 
     title: str
@@ -35,19 +35,19 @@ class PictureAxis:
 
 @dataclass(frozen=True)
 class Picture:
-    """A matrix as it is drawn.
+    """A matrix to draw.
 
     Attributes:
-        name: above it.
-        sign: before it: "×", or "" for none.
+        name: shown above it.
+        sign: shown before it, such as "×"; may be "".
         values: (rows, columns) float32.
         rows, columns: the axes.
         kind: "signed" numbers, "share"s from 0 to 1, "ids", or "words".
-        path: two pictures with the same one are of the same tensor, in this stage and the one before.
-        link: whether a cell of the result is made of its own row here alone, and of its own column alone.
-        closed: (rows, columns), cells that a mask closes; None for none.
-        words: of a picture of words, the text of each row.
-        marked: a row that is followed; None for none.
+        path: identifies the tensor in this stage and the previous one.
+        link: whether a cell of the result depends only on its own row here, and only on its own column.
+        closed: (rows, columns), cells closed by a mask; None if there are none.
+        words: for a picture of words, the text of each row.
+        marked: the row to highlight, if any.
     """
 
     name: str
@@ -64,15 +64,15 @@ class Picture:
 
 
 def stage_view(pictures: Sequence[Picture], *, stage: str, colors: Theme, key: str, title: str) -> None:
-    """Draw the pictures side by side: all but the last become the last.
+    """Draw the pictures side by side: the last is the result of the others.
 
-    When another stage comes, a picture that was there already moves to its new place, and the last grows
-    out of the others. Pointing at a cell, or arrow keys, say its number and mark what it is made of.
+    At a change of stage, a picture that was there already moves to its new place, and the last grows out of
+    the others. Pointing at a cell, or the arrow keys, show its number and mark the cells that feed it.
 
     Args:
         pictures: one or more.
-        stage: says whether it is another stage.
-        title: what is shown, for screen readers.
+        stage: identifies the stage.
+        title: a name for screen readers.
     """
     arrays: dict[str, NDArray[np.float32] | NDArray[np.uint8]] = {}
     for number, picture in enumerate(pictures):

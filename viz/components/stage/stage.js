@@ -7,7 +7,7 @@ import { layers, penOf, prepare, strokeBox } from "../shared/canvas.js";
 import { div, positionInWindow, positionOn } from "../shared/dom.js";
 import { clamp, format, stepped } from "../shared/numbers.js";
 import { CanvasView } from "../shared/shell.js";
-import { quoted } from "../shared/tell.js";
+import { quoted } from "../shared/words.js";
 import { cellAt, isNamed, layout, SIZE } from "./layout.js";
 import { isStill, MILLISECONDS, moment } from "./motion.js";
 import { image, paintCells, paintWords, sizes } from "./paint.js";
@@ -150,7 +150,7 @@ class StagePictures extends CanvasView {
 
   /**
    * @param {Cell} cell
-   * @returns {import("../shared/tell.js").Line[]}
+   * @returns {import("../shared/words.js").Line[]}
    */
   describe([number, row, column]) {
     const { name, rows, columns, kind, values, closed, words } = this.pictures[number];
@@ -161,7 +161,7 @@ class StagePictures extends CanvasView {
     ]
       .filter(([axis]) => isNamed(/** @type {import("./layout.js").Axis} */ (axis)))
       .map(([axis, i]) => named(/** @type {import("./layout.js").Axis} */ (axis), /** @type {number} */ (i)));
-    /** @type {import("../shared/tell.js").Line[]} */
+    /** @type {import("../shared/words.js").Line[]} */
     const lines = [["title", `${name}: ${where.join(", ")}`]];
     if (kind === "words") lines.push(["value", quoted(words[row])]);
     else lines.push(["value", closed?.[at] ? closedValue(kind) : precise(values[at], kind)]);
@@ -180,7 +180,7 @@ class StagePictures extends CanvasView {
   select(cell) {
     this.selected = cell;
     this.mark();
-    if (cell) this.tell(cell);
+    if (cell) this.announce(cell);
   }
 
   /** @param {string} key @param {[down: number, right: number]} [step] */

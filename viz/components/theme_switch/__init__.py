@@ -1,4 +1,4 @@
-"""The app's look: light, dark or the system's choice, remembered by the user's browser."""
+"""The app's theme: light, dark or the system's, remembered by the user's browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPTIONS = "".join(
     f'<label><input type="radio" name="theme" value="{choice}"><span>{choice}</span></label>'
     for choice in _CHOICES
 )
-_FAILURE = "This version of Streamlit does not let the app change its theme: it follows that of your system."
+_FAILURE = "This version of Streamlit does not let the app change its theme: it follows your system's."
 
 _renderer = component(
     "theme_switch",
@@ -24,13 +24,13 @@ _renderer = component(
 
 
 def theme_choice(key: str) -> ThemeName:
-    """Draw the choice; draw it on every page, so that a remembered choice is followed on each.
+    """Draw the switch; to be drawn on every page, so that a remembered choice applies to each.
 
-    A choice changes the whole page at once and then starts a run, in which figures get the new colours. Where
-    another version of Streamlit has no way to do that, a sentence under the choice says so.
+    A choice changes the whole page at once and then starts a run, in which figures get the new colours. If
+    another version of Streamlit does not allow that, a sentence below the switch says so.
 
     Returns:
-        The theme in force in this run, also where it is the system's choice.
+        The theme in force in this run, also if it is the system's.
     """
     theme: ThemeName = "dark" if st.context.theme.type == "dark" else "light"
     _renderer(key=key, data={"theme": theme}, on_changed_change=lambda: None)

@@ -1,4 +1,4 @@
-"""A sentence as the model gets it: its tokens as chips with position and id, drawn in the browser."""
+"""A sentence as the model receives it: tokens as chips with position and id, drawn in the browser."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class StripToken:
     """As typed, with invisible characters already made visible."""
     token_id: int
     unknown: bool = False
-    """The vocabulary lacks it: the model gets <unk> or the like instead."""
+    """Not in the vocabulary: the model receives <unk> or the like instead."""
     special: bool = False
     """Added by the program, such as <eos>."""
     word: int | None = None
-    """Which of the words it is a part of; None for a word of its own."""
+    """The index of the word it is part of; None for a word of its own."""
 
     @property
     def kind(self) -> str:
-        """How the chip looks: "unknown", "special" or "word"."""
+        """The kind of chip: "unknown", "special" or "word"."""
         return "unknown" if self.unknown else "special" if self.special else "word"
 
 
@@ -48,16 +48,16 @@ def token_strip(
     """Draw the tokens as chips that wrap: the position above, the id in the vocabulary below.
 
     An unknown word is marked by stripes, a dashed border and the word "unknown"; a special token by its
-    round, dashed chip. The parts of a word stand together in a frame with the word under them. More than a
-    few lines scroll. Nothing is selected here, so nothing is sent back.
+    round, dashed chip. The sub-words of a word share a frame with the word below. More than a few lines
+    scroll. Nothing is sent back.
 
     Args:
         tokens: the tokens in order; positions count from 0.
-        title: what the tokens are, for screen readers.
-        words: the words that tokens are parts of, with invisible characters already made visible.
-        note: what else there is to know of these tokens, for the line under them.
-        unknown_name: what the model gets for a word that its vocabulary lacks.
-        unit: what to call such a word.
+        title: a name for screen readers.
+        words: the words that tokens are part of, with invisible characters already made visible.
+        note: a further sentence for the line below.
+        unknown_name: the token for words outside the vocabulary.
+        unit: the name of such a word.
     """
     data = {
         "colors": color_data(colors),
@@ -70,7 +70,7 @@ def token_strip(
 
 
 def _runs(tokens: Sequence[StripToken]) -> list[tuple[int | None, int]]:
-    """Count the neighbours of each word."""
+    """Return each run of tokens of one word: the word's index and the number of tokens."""
     return [(word, len(list(own))) for word, own in groupby(token.word for token in tokens)]
 
 

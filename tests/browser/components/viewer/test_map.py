@@ -200,7 +200,7 @@ def test_a_locked_token_stays_locked_in_another_picture(page: Page, url: str) ->
     click_token(view, TARGETS, 4)
     view.get_by_role("button", name="this attention").click()
     assert map_state(view)["locked"] == [0, 4]
-    view.get_by_role("button", name="all of the run").click()
+    view.get_by_role("button", name="all attentions").click()
     assert map_state(view)["locked"] == [TARGETS, 4]
 
 

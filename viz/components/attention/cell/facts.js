@@ -44,8 +44,8 @@ export function factsOf({ run, family, choice, sheet, cell }) {
 
 /**
  * The vectors of a head; only those that every head has are requested.
- * @param {import("../run.js").HeldRun} run
- * @param {import("../run.js").Family} family
+ * @param {import("../run.js").ViewerRun} run
+ * @param {import("../run.js").AttentionView} family
  * @param {number} layer
  * @param {number} head
  */

@@ -3,7 +3,7 @@
 
 import { h } from "../../shared/dom.js";
 import { fixed } from "../../shared/numbers.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { lengthOf, shareOf, times, weightedSum } from "./arithmetic.js";
 import { tokenOf } from "./facts.js";
 import { formula, number, symbol, term } from "./number.js";

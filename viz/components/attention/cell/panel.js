@@ -3,7 +3,7 @@
 
 import { copyText } from "../../shared/clipboard.js";
 import { div, h, span } from "../../shared/dom.js";
-import { announcer } from "../../shared/tell.js";
+import { announcer } from "../../shared/words.js";
 import { pathOf } from "../run.js";
 import { factsOf } from "./facts.js";
 import { outputNumbers, outputRows, throughOutput, valueRows } from "./moved.js";
@@ -82,9 +82,9 @@ export class CellPanel {
 
   /** @param {string} text */
   async copy(text) {
-    const told = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+    const brief = text.length > 40 ? `${text.slice(0, 40)}…` : text;
     const isCopied = await copyText(text, this.box);
-    const said = isCopied ? `copied: ${told}` : "not copied: this browser does not allow it";
+    const said = isCopied ? `copied: ${brief}` : "not copied: this browser does not allow it";
     this.reading.replaceChildren(span("hl-copied", said));
     this.say(said);
   }
@@ -192,7 +192,7 @@ function numberAt({ target }) {
 
 /**
  * The note on numbers that are unavailable or rounded.
- * @param {import("../run.js").HeldRun} run
+ * @param {import("../run.js").ViewerRun} run
  * @param {Facts} facts
  * @param {boolean} hasScores
  */

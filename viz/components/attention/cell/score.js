@@ -2,7 +2,7 @@
 // How a cell's score is computed: the tokens, q · k, what else the model does to it, and the mask.
 
 import { div, h, span } from "../../shared/dom.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { dotProduct } from "./arithmetic.js";
 import { tokenOf } from "./facts.js";
 import { copied, formula, fraction, number, root, symbol, term } from "./number.js";
@@ -134,15 +134,14 @@ export function differences(facts, { rotated, normed }) {
       root(symbol("d_head")),
       ".",
     ]);
-  if (family.soft_cap)
-    notes.push([`A soft cap bends large scores: none passes ${family.soft_cap} either way.`]);
+  if (family.soft_cap) notes.push([`A soft cap bends large scores: none goes beyond ±${family.soft_cap}.`]);
   if (normed) {
     const before = earlier(facts, "unnormed", "norm.input");
-    notes.push(["Each head's queries and keys are normed first: before, q · k was ", before, "."]);
+    notes.push(["Each head's queries and keys are normalized first; before that, q · k was ", before, "."]);
   }
   if (rotated) {
     notes.push([
-      `q and k are rotated by their positions, ${query} and ${key} (rotary positions): before, q · k was `,
+      `q and k are rotated by their positions, ${query} and ${key} (rotary positions); before that, q · k was `,
       earlier(facts, "unrotated", "unrotated"),
       ". The effect of the rotation depends only on their distance.",
     ]);
@@ -151,8 +150,8 @@ export function differences(facts, { rotated, normed }) {
   if (shared > 1) {
     const first = sources.kv_head * shared;
     notes.push([
-      `Heads ${first} to ${first + shared - 1} share one head of keys and values, number ${sources.kv_head}; ` +
-        "each has queries of its own.",
+      `Heads ${first} to ${first + shared - 1} share head ${sources.kv_head} of keys and values; ` +
+        "each has its own queries.",
     ]);
   }
   return notes.map((note) => h("p", { class: "hl-remark" }, ...note));
@@ -181,11 +180,11 @@ export function distance(offset) {
 /** @param {Facts} facts @returns {Child[]} */
 export function mask({ reason, query, key, sources }) {
   const state = reason ? "closed" : "open";
-  const told = sources.path
+  const answer = sources.path
     ? copied("mask", reason ? "False" : "True", sources.mask(query, key), state)
     : state;
   const does = reason
     ? `: ${withoutMask(reason)}. After the mask the score is −∞.`
     : ": this query may look at this key.";
-  return [h("p", { class: "hl-sentence" }, "This cell is ", told, does)];
+  return [h("p", { class: "hl-sentence" }, "This cell is ", answer, does)];
 }

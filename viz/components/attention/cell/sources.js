@@ -10,7 +10,7 @@ const inParentheses = (sizes) => `(${sizes.join(", ")})`;
 
 export class Sources {
   /**
-   * @param {import("../run.js").Family} family
+   * @param {import("../run.js").AttentionView} family
    * @param {import("../choice.js").Choice} choice
    * @param {readonly [number, number]} size queries and keys
    */

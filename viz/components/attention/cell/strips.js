@@ -169,7 +169,7 @@ export class StripsView extends CanvasView {
     const counts = [this.data.rows.length, this.dimensions];
     const place = this.hovered ? stepped(this.hovered, step, counts) : /** @type {Place} */ ([0, 0]);
     this.point(place);
-    this.tell(place);
+    this.announce(place);
   }
 
   /** @param {Place | null} place @param {MouseEvent | null} pointer */
@@ -193,7 +193,7 @@ export class StripsView extends CanvasView {
     return positionInWindow(this.layers.canvas, [right, (row + 1) * EACH]);
   }
 
-  /** @param {Place} place @returns {import("../../shared/tell.js").Line[]} */
+  /** @param {Place} place @returns {import("../../shared/words.js").Line[]} */
   describe([chosen, at]) {
     const numbers = this.data.rows.map(({ name, values }, row) => {
       const text = `${name}: ${values ? format(values[at], 4) : "…"}`;

@@ -2,7 +2,7 @@
 // The chosen cell in a sentence: its weight, how it compares, and why it is zero if it is.
 
 import { h, span } from "../../shared/dom.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { rankOf } from "./arithmetic.js";
 import { tokenOf } from "./facts.js";
 import { number, power, written } from "./number.js";
@@ -20,9 +20,9 @@ const NOTHING = 0.005;
 export function summary(facts, isPart) {
   const { weight, query, key, sources } = facts;
   const shown = number("weight", weight, sources.cell("weights", query, key));
-  const told = weight === null ? ["…"] : explanation(facts);
+  const why = weight === null ? ["…"] : explanation(facts);
   const name = isPart ? `weight ${query} → ${key} ` : "weight ";
-  return [span("hl-weight", name, shown), h("p", { class: "hl-why" }, ...told)];
+  return [span("hl-weight", name, shown), h("p", { class: "hl-why" }, ...why)];
 }
 
 /** @param {Facts} facts @returns {Child[]} */

@@ -2,7 +2,7 @@
 // How a number between two words, or one without hidden tokens, is computed from the model's own weights.
 
 import { div, h, span } from "../../shared/dom.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { wordWeight } from "./arithmetic.js";
 import { tokenOf } from "./facts.js";
 import { formula, fraction, number, term, written } from "./number.js";
@@ -15,10 +15,10 @@ import { formula, fraction, number, term, written } from "./number.js";
 /** The most terms of a sum to write out; of more, the middle ones are left out. */
 const MOST_TERMS = 4;
 const SUB_WORDS =
-  "The model knows sub-words only: what it gives to the parts of a key is added up, and what the parts of a query " +
-  "give is averaged.";
+  "The model knows only sub-words: weights on the sub-words of a key are added up, those of a query’s sub-words are " +
+  "averaged.";
 const SPREAD =
-  "The weight of hidden tokens is spread over the others: each weight is divided by what the others hold together. " +
+  "The weight of hidden tokens is spread over the others: each weight is divided by the row’s total weight on the tokens shown. " +
   "The model itself does not do this.";
 
 /**
@@ -133,11 +133,11 @@ const shortened = (terms) =>
 
 /** @param {number | null} mean @param {number | null} kept @returns {Child[]} */
 function spread(mean, kept) {
-  const source = "what the columns that are shown hold of the row's weight";
+  const source = "the row's total weight on the columns shown";
   const result = mean === null || kept === null ? null : Math.fround(mean / (kept || 1));
   return [
     term(", spread: ", fraction([mean === null ? "…" : written(mean)], [number("kept", kept, source)])),
-    term(" = ", number("spread", result, "the weight / what the columns that are shown hold")),
+    term(" = ", number("spread", result, "the weight / the row's total weight on the columns shown")),
   ];
 }
 

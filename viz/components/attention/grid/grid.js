@@ -9,7 +9,7 @@ import { drawLegend } from "../../shared/legend.js";
 import { format } from "../../shared/numbers.js";
 import { KEY_DELAY } from "../../shared/selection.js";
 import { CanvasView } from "../../shared/shell.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { centred } from "../range.js";
 import { GridLayout } from "./layout.js";
 import { paintGrid, partOf, placeOf } from "./paint.js";
@@ -237,14 +237,14 @@ export class GridView extends CanvasView {
   /**
    * @param {MapIndex} index
    * @param {MouseEvent | null} event
-   * @returns {import("../../shared/tell.js").Line[]}
+   * @returns {import("../../shared/words.js").Line[]}
    */
   describe(index, event) {
     const { data } = this;
     const map = index[0] * data.heads.length + index[1];
     const [query, key] = [data.strongest_query[map], data.strongest_key[map]];
     const caption = data.captions?.[map];
-    /** @type {import("../../shared/tell.js").Line[]} */
+    /** @type {import("../../shared/words.js").Line[]} */
     const lines = [["title", `${data.layers[index[0]]}, ${data.heads[index[1]]}`]];
     if (caption)
       lines.push(["", `${caption.rank} of ${data.captions?.length}: ${data.score} ${caption.score}`]);
@@ -259,7 +259,7 @@ export class GridView extends CanvasView {
    * What the pixel under the pointer shows.
    * @param {MapIndex} index
    * @param {MouseEvent} event
-   * @returns {import("../../shared/tell.js").Line}
+   * @returns {import("../../shared/words.js").Line}
    */
   here(index, event) {
     const { levels, low, high, size, queries, keys, heads, exact } = this.data;

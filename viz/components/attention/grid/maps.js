@@ -47,8 +47,8 @@ export function mapsOf(sheet, measure) {
 
 /**
  * Maps pooled by Python, which pools weights between tokens only.
- * @param {import("../run.js").HeldRun} run
- * @param {import("../run.js").Family} family
+ * @param {import("../run.js").ViewerRun} run
+ * @param {import("../run.js").AttentionView} family
  * @returns {Maps | null}
  */
 function pooled(run, family) {

@@ -57,8 +57,8 @@ export const SCORES = {
 
 /**
  * The possible orders of an attention's heads: "layer", or a score that tells them apart.
- * @param {import("../run.js").HeldRun} run
- * @param {import("../run.js").Family} family
+ * @param {import("../run.js").ViewerRun} run
+ * @param {import("../run.js").AttentionView} family
  */
 export function ordersOf(run, { queries, keys, layers, heads }) {
   if (layers * heads < 2) return ["layer"];

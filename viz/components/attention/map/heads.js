@@ -57,16 +57,16 @@ export class HeadButtons {
   #toggle(head) {
     const others = this.shown.filter((other) => other !== head);
     const isShown = others.length < this.shown.length;
-    this.#tell(isShown ? others : [...others, head].sort((a, b) => a - b));
+    this.#change(isShown ? others : [...others, head].sort((a, b) => a - b));
   }
 
   /** Show a head alone, or all heads if it is alone already. @param {number} head */
   #isolate(head) {
-    this.#tell(String(this.shown) === String([head]) ? this.buttons.map((_, other) => other) : [head]);
+    this.#change(String(this.shown) === String([head]) ? this.buttons.map((_, other) => other) : [head]);
   }
 
   /** @param {number[]} heads */
-  #tell(heads) {
+  #change(heads) {
     this.onChange(heads.length === this.buttons.length ? null : heads);
   }
 }

@@ -44,8 +44,8 @@ export class Kept {
 export function fewest(row, share) {
   const sorted = row.slice().sort().reverse();
   const enough = share * sorted.reduce((all, weight) => all + weight, 0);
-  let [held, count] = [0, 0];
-  while (count < sorted.length && held < enough && sorted[count] > 0) held += sorted[count++];
+  let [mass, count] = [0, 0];
+  while (count < sorted.length && mass < enough && sorted[count] > 0) mass += sorted[count++];
   const least = sorted[count - 1];
   let equals = count - sorted.indexOf(least);
   const kept = new Uint16Array(count);

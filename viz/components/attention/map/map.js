@@ -38,7 +38,7 @@ import { massWords, notes, sentence } from "./words.js";
  * @property {"one" | "all" | null} families what the picture shows; null if the run has one attention
  */
 
-const FAMILIES = { one: "this attention", all: "all of the run" };
+const FAMILIES = { one: "this attention", all: "all attentions" };
 const ZOOM = { smallest: 1, largest: 3, step: 1.25 };
 
 /** @extends {CanvasView<MapData, Token>} */

@@ -104,7 +104,7 @@ class Table {
         named.box.hidden = k >= places.length;
         if (weights && k < places.length) named.show(labels, places[k], weights[places[k]]);
       }
-      if (!places.length) this.cells[i][0].say(weights ? "nothing" : "still to come");
+      if (!places.length) this.cells[i][0].say(weights ? "nothing" : "still loading");
     }
   }
 }

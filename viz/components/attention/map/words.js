@@ -2,7 +2,7 @@
 // The picture in words: how much of the attention it shows, and what a token does.
 
 import { format, percent } from "../../shared/numbers.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { meansOf, relationsOf, strongest } from "./links.js";
 
 /**
@@ -13,15 +13,15 @@ import { meansOf, relationsOf, strongest } from "./links.js";
  */
 export function massWords(mass, special, links) {
   const lines = `Lines show ${mass === 100 ? "all" : `at least ${mass} %`} of each row’s attention`;
-  const told = links.flatMap(({ label, hidden }) => (hidden === null ? [] : [{ label, hidden }]));
-  if (special === "keep" || !told.length) return `${lines}.`;
-  const shares = told.map(({ label, hidden }) =>
-    told.length > 1 ? `${percent(hidden)} (${label.toLowerCase()})` : percent(hidden),
+  const known = links.flatMap(({ label, hidden }) => (hidden === null ? [] : [{ label, hidden }]));
+  if (special === "keep" || !known.length) return `${lines}.`;
+  const shares = known.map(({ label, hidden }) =>
+    known.length > 1 ? `${percent(hidden)} (${label.toLowerCase()})` : percent(hidden),
   );
-  const held = `Special tokens and punctuation hold ${shares.join(", ")} of the attention on average`;
+  const received = `Special tokens and punctuation receive ${shares.join(", ")} of the attention on average`;
   if (special === "spread")
-    return `${lines}. ${held}; they are hidden, and their share is spread over the rest.`;
-  return `${lines} to the tokens shown. ${held} and are hidden.`;
+    return `${lines}. ${received}; they are hidden, and their share is spread over the rest.`;
+  return `${lines} to the tokens shown. ${received} and are hidden.`;
 }
 
 /**
@@ -31,14 +31,14 @@ export function massWords(mass, special, links) {
  */
 export function notes({ links, coming, top }, scrolls) {
   const hasArcs = links.some(({ from, to }) => from === to);
-  const told = [
-    coming ? `${coming} ${coming === 1 ? "head is" : "heads are"} still to come.` : "",
+  const sentences = [
+    coming ? `${coming} ${coming === 1 ? "head is" : "heads are"} still loading.` : "",
     links.length > 1 ? `${links.map(placed).join("; ")}.` : "",
     hasArcs ? "An arc bulges at the token that looks." : "",
-    `A line is as opaque as its weight is large${top < 1 ? `, fully at ${top}` : ""}.`,
-    scrolls ? "Scroll to see the other tokens; the keys + and − spread the rows." : "",
+    `The larger the weight, the more opaque its line${top < 1 ? `, up to ${top}` : ""}.`,
+    scrolls ? "Scroll to see the other tokens; the keys + and − change the row height." : "",
   ];
-  return told.filter(Boolean).join(" ");
+  return sentences.filter(Boolean).join(" ");
 }
 
 /** Where a link's lines are. @param {import("./links.js").Link} link */
@@ -65,13 +65,13 @@ export function doing({ columns }, { link, role }, [column, position]) {
  */
 export function sentence(rows, token) {
   const { columns, links, shown } = rows;
-  const told = relationsOf(links, token).map((relation) => {
+  const phrases = relationsOf(links, token).map((relation) => {
     const heads = shown.filter((head) => head < relation.link.heads.length);
     const means = meansOf(relation, heads, token[1]);
-    if (!means) return `${doing(rows, relation, token)}: still to come`;
+    if (!means) return `${doing(rows, relation, token)}: still loading`;
     const { labels } = columns[relation.other];
     const named = strongest(means, 3).map((place) => `${labels[place]} ${format(means[place])}`);
     return `${doing(rows, relation, token)} ${named.join(", ") || "nothing"}`;
   });
-  return [`${columns[token[0]].title} ${token[1]}`, ...told].join(". ");
+  return [`${columns[token[0]].title} ${token[1]}`, ...phrases].join(". ");
 }

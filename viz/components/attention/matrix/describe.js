@@ -2,9 +2,9 @@
 // The tooltips of a matrix's cells and of its sums.
 
 import { format } from "../../shared/numbers.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 
-/** @typedef {import("../../shared/tell.js").Line} Line */
+/** @typedef {import("../../shared/words.js").Line} Line */
 /** @typedef {Pick<import("./matrix.js").MatrixView, "data" | "cells">} Shown */
 
 /** @param {Shown} shown @param {import("./layout.js").Cell} cell @returns {Line[]} */

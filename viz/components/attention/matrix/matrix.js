@@ -101,7 +101,7 @@ export class MatrixView extends CanvasView {
     this.stage.scrollTo(...this.at.reveal(cell, this.scroll, this.view));
     this.paint();
     this.point(cell);
-    this.tell(cell);
+    this.announce(cell);
   }
 
   letGo() {
@@ -270,7 +270,7 @@ export class MatrixView extends CanvasView {
     return positionInWindow(this.layers.canvas, [x + (key + 1) * wide, y + (query + 1) * cell]);
   }
 
-  /** @param {Cell} place @returns {import("../../shared/tell.js").Line[]} */
+  /** @param {Cell} place @returns {import("../../shared/words.js").Line[]} */
   describe(place) {
     return this.cells.has(place) ? describeCell(this, place) : describeSum(this, place);
   }

@@ -30,7 +30,7 @@ export function matrixNumbers(
   const isSum = (/** @type {number} */ row) => row === queries.length;
   if (sums) rows.push(["", sums.title]);
   // Only the known decimals of rounded numbers are passed on.
-  const told = (/** @type {number} */ value) => (rounded ? Number(value.toFixed(4)) : value);
+  const known = (/** @type {number} */ value) => (rounded ? Number(value.toFixed(4)) : value);
   const open = (/** @type {number} */ value) => (value === 0 && rounded?.zero) || fourDecimals(value);
   return {
     caption: rounded ? `${caption}, ${rounded.note}` : caption,
@@ -41,6 +41,7 @@ export function matrixNumbers(
       sums && isSum(row)
         ? Array.from(sums.columns, fourDecimals)
         : at(row).map((i) => (closed[i] ? closedText(values[i], reasons[closed[i] - 1]) : open(values[i]))),
-    exact: (row) => (sums && isSum(row) ? Array.from(sums.columns) : at(row).map((i) => values[i])).map(told),
+    exact: (row) =>
+      (sums && isSum(row) ? Array.from(sums.columns) : at(row).map((i) => values[i])).map(known),
   };
 }

@@ -152,11 +152,11 @@ function noteOf({ run, family, sheet, choice }, isPooled, isOrdered) {
     if (down * across > 1) {
       notes.push(`A pixel shows the largest of up to ${down} × ${across} weights: no sharp peak is lost.`);
     }
-    if (hidesAny) notes.push("These maps have every token.");
+    if (hidesAny) notes.push("These maps show every token.");
   }
   if (isOrdered) {
     notes.unshift(SCORES[choice.sort].explanation);
-    if (hidesAny) notes.push("The scores count every token.");
+    if (hidesAny) notes.push("The scores include every token.");
   }
   return notes.join(" ");
 }

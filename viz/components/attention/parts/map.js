@@ -10,7 +10,7 @@ import { Sheet } from "../sheet.js";
 import { sayAbsent } from "./absent.js";
 
 /** @typedef {import("../panels.js").Scene} Scene */
-/** @typedef {import("../run.js").Family} Family */
+/** @typedef {import("../run.js").AttentionView} AttentionView */
 /** @typedef {import("../map/links.js").Column} Column */
 /** @typedef {import("../map/links.js").Link} Link */
 

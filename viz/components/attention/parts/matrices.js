@@ -22,7 +22,7 @@ export class Matrices {
   matrices = [];
   /** @type {WeakMap<Float32Array, ReturnType<typeof sumsOf>>} */
   #sums = new WeakMap();
-  #isTelling = false;
+  #isFollowing = false;
 
   /** @param {HTMLElement} parent @param {(changed: any) => void} change */
   constructor(parent, change) {
@@ -67,7 +67,7 @@ export class Matrices {
     const sums = this.#sumsOf(scene, hasSums ? all : []);
     for (const [i, shown] of all.entries()) {
       this.matrices[i] ??= new Matrix(this.box, this.change, {
-        moved: (view) => this.#tell(view, (other) => other.moveAs(view)),
+        moved: (view) => this.#follow(view, (other) => other.moveAs(view)),
         pointed: (view) => this.#pointed(view),
       });
       const hasLegend = i > 0 && String(shown.range) !== String(all[0].range);
@@ -76,9 +76,9 @@ export class Matrices {
     }
     const shown = this.matrices.slice(0, all.length);
     const widths = shown.map(({ inner }) => inner.clientWidth);
-    this.#isTelling = true;
+    this.#isFollowing = true;
     for (const [i, matrix] of shown.entries()) matrix.draw(widths[i]);
-    this.#isTelling = false;
+    this.#isFollowing = false;
     this.#point(this.#views.find(({ hovered }) => hovered) ?? this.#views[0]);
     const look = [scene.choice.measure, ...all.flatMap(({ values, heading }) => [values, heading]), sheet];
     this.table.show(look, () => this.#numbers(scene, all));
@@ -110,17 +110,17 @@ export class Matrices {
   }
 
   /** Have the other views follow one of them. @param {MatrixView} view @param {(other: MatrixView) => void} call */
-  #tell(view, call) {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
+  #follow(view, call) {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
     for (const other of this.#views) if (other !== view) call(other);
-    this.#isTelling = false;
+    this.#isFollowing = false;
   }
 
   /** @param {MatrixView} view */
   #pointed(view) {
-    if (this.#isTelling) return;
-    this.#tell(view, (other) => other.pointAs(view));
+    if (this.#isFollowing) return;
+    this.#follow(view, (other) => other.pointAs(view));
     this.#point(view);
   }
 

@@ -2,16 +2,16 @@
 // Where every head looks from one token, in all attentions in which the token is a query.
 
 import { div } from "../../shared/dom.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { RowsView } from "../rows/rows.js";
 import { sayAbsent } from "./absent.js";
 import { partHost } from "./host.js";
 
-/** @typedef {import("../run.js").HeldRun} HeldRun */
-/** @typedef {import("../run.js").Family} Family */
+/** @typedef {import("../run.js").ViewerRun} ViewerRun */
+/** @typedef {import("../run.js").AttentionView} AttentionView */
 
 export class TokenPart {
-  /** @type {Family[]} */
+  /** @type {AttentionView[]} */
   families = [];
 
   /** @param {HTMLElement} parent @param {(changed: any) => void} change */
@@ -53,8 +53,8 @@ export class TokenPart {
 
 /**
  * The rows of a query in all heads of all layers, one after the other; null while they are missing.
- * @param {HeldRun} run
- * @param {Family} family
+ * @param {ViewerRun} run
+ * @param {AttentionView} family
  * @param {number} query
  * @returns {Float32Array | null}
  */

@@ -9,7 +9,7 @@ import { drawLegend } from "../../shared/legend.js";
 import { format, stepped, withoutZero } from "../../shared/numbers.js";
 import { KEY_DELAY } from "../../shared/selection.js";
 import { CanvasView, same } from "../../shared/shell.js";
-import { quoted } from "../../shared/tell.js";
+import { quoted } from "../../shared/words.js";
 import { LEFT, RowsLayout } from "./layout.js";
 
 /** @typedef {[block: number, layer: number, head: number, ...hovered: number[]]} Row the token under the pointer comes last */
@@ -193,11 +193,11 @@ export class RowsView extends CanvasView {
     return head && [i, ...head, this.at.keyAt(x)];
   }
 
-  /** @param {Row} place @returns {import("../../shared/tell.js").Line[]} */
+  /** @param {Row} place @returns {import("../../shared/words.js").Line[]} */
   describe(place) {
     const [i, layer, head, key = -1] = place;
     const { tokens } = this.data.blocks[i];
-    /** @type {import("../../shared/tell.js").Line[]} */
+    /** @type {import("../../shared/words.js").Line[]} */
     const lines = [
       ["title", `layer ${layer}, head ${head}`],
       ["", this.strongest(place)],
@@ -230,7 +230,7 @@ export class RowsView extends CanvasView {
   }
 
   /** @param {Row} row */
-  tell(row) {
+  announce(row) {
     const [block, layer, head] = row;
     this.say(`${this.data.blocks[block].name}, layer ${layer}, head ${head} ${this.strongest(row)}`);
   }

@@ -4,7 +4,7 @@
 import { copyText } from "../../shared/clipboard.js";
 import { namedButton } from "../../shared/controls.js";
 import { div, h, span } from "../../shared/dom.js";
-import { announcer } from "../../shared/tell.js";
+import { announcer } from "../../shared/words.js";
 import { csvOf } from "./csv.js";
 
 /**
@@ -117,9 +117,9 @@ export class NumbersTable {
       ...rows.map(([, name], row) => [name, ...exact(row)]),
     ];
     const done = await copyText(csvOf(table), this.box);
-    const told = done ? `Copied ${rows.length} rows` : "The browser refused to copy";
-    this.copied.textContent = told;
-    this.say(told);
+    const result = done ? `Copied ${rows.length} rows` : "The browser refused to copy";
+    this.copied.textContent = result;
+    this.say(result);
     setTimeout(() => {
       this.copied.textContent = "Copy as CSV";
     }, 2500);

@@ -103,8 +103,8 @@ def test_what_happens_to_q_and_k_before_is_told(page: Page, url: str) -> None:
         q, k = (this.run.trace[f"{path}.{one}_{state}"][0].numpy() for one in "qk")
         assert got[name] == rounded((q[4, 6].astype(np.float64) * k[1, 3]).cumsum()[-1])
     panel = view.locator(".hl-cell")
-    expect(panel).to_contain_text("turned by their positions, 6 and 3")
-    expect(panel).to_contain_text("Heads 3 to 5 share one head of keys and values, number 1")
+    expect(panel).to_contain_text("rotated by their positions, 6 and 3")
+    expect(panel).to_contain_text("Heads 3 to 5 share head 1 of keys and values")
 
     view = opened(page, url, "relative", CASES[7].options)
     assert "bias" in values(view)
