@@ -2,6 +2,7 @@
 // Puts views on a page: through `mount` on any host, and as Streamlit components.
 
 import { reporter } from "./shared/busy.js";
+import { setColors } from "./shared/color.js";
 import { div, h } from "./shared/dom.js";
 import { readFrame, sameBytes } from "./shared/frame.js";
 import shared from "./shared/style.css";
@@ -27,9 +28,7 @@ export const mounting = (Kind, name, style) => (element, host) => {
     const given = host.get();
     const data = given instanceof Uint8Array ? readFrame(given) : given;
     view.data = { ...data, ...host.adapt?.(data) };
-    for (const [color, value] of Object.entries(view.data.colors)) {
-      if (typeof value === "string") root.style.setProperty(`--hl-${color}`, value);
-    }
+    setColors(root, view.data.colors);
     view.update();
   };
   show();

@@ -1,8 +1,7 @@
 // @ts-check
 // Steps through the scenes of a saved page like the app's show: a bar with the caption, and the same keys.
 
-import { Bar } from "../scenes/bar.js";
-import { commandOf, whereOf } from "../scenes/keys.js";
+import { Bar, toggleFullScreen } from "../scenes/bar.js";
 import { clamp } from "../shared/numbers.js";
 
 export class Steps {
@@ -12,7 +11,7 @@ export class Steps {
     previous: () => this.go(this.at - 1),
     first: () => this.go(0),
     last: () => this.go(this.scenes.length - 1),
-    screen: () => this.toggleFullScreen(),
+    screen: toggleFullScreen,
   });
 
   /** @param {import("./page_scene.js").PageScene[]} scenes */
@@ -20,7 +19,7 @@ export class Steps {
     this.scenes = scenes;
     document.documentElement.classList.add("stepped");
     document.body.prepend(this.bar.host);
-    addEventListener("keydown", (event) => this.press(event), { capture: true });
+    addEventListener("keydown", (event) => this.bar.press(event), { capture: true });
     this.show();
   }
 
@@ -40,20 +39,5 @@ export class Steps {
     const { section } = this.scenes[this.at];
     const caption = section.querySelector(".caption")?.textContent ?? "";
     this.bar.show({ caption, title: section.ariaLabel ?? "", lack: "" }, this.at, this.scenes.length);
-  }
-
-  toggleFullScreen() {
-    if (document.fullscreenElement) document.exitFullscreen();
-    else document.documentElement.requestFullscreen?.().catch(() => {});
-  }
-
-  /** @param {KeyboardEvent} event */
-  press(event) {
-    const command = commandOf(event, whereOf(event.composedPath()));
-    const act = command && this.bar.commands[command];
-    if (!act) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    act();
   }
 }

@@ -4,6 +4,7 @@
 import { namedButton } from "../shared/controls.js";
 import { div, h, span, svg } from "../shared/dom.js";
 import style from "./bar.css";
+import { commandOf, whereOf } from "./keys.js";
 
 /** The actions of the buttons and keys; without `end` the show cannot be ended. */
 /** @typedef {Record<Exclude<import("./keys.js").Command, "end">, () => void> & {end?: () => void}} Commands */
@@ -59,10 +60,19 @@ export class Bar {
     this.measure();
   }
 
-  /** @param {import("../shared/color.js").Colors} colors */
-  paint(colors) {
-    for (const [name, color] of Object.entries(colors)) {
-      if (typeof color === "string") this.box.style.setProperty(`--hl-${name}`, color);
-    }
+  /** Do what a key commands, and keep it from everything else. @param {KeyboardEvent} event */
+  press(event) {
+    const command = commandOf(event, whereOf(event.composedPath()));
+    const act = command && this.commands[command];
+    if (!act) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    act();
   }
+}
+
+/** Enter or leave full screen, where the browser allows it. */
+export function toggleFullScreen() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else document.documentElement.requestFullscreen?.().catch(() => {});
 }

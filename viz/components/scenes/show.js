@@ -1,12 +1,12 @@
 // @ts-check
 // The show: one scene after another, each on its own page as it was kept, with its caption above.
 
+import { setColors } from "../shared/color.js";
 import { documentWide } from "../shared/document_wide.js";
 import { h } from "../shared/dom.js";
 import { clamp } from "../shared/numbers.js";
 import { addressOf, baseOf, isLarge } from "./address.js";
-import { Bar } from "./bar.js";
-import { commandOf, whereOf } from "./keys.js";
+import { Bar, toggleFullScreen } from "./bar.js";
 import page from "./page.css";
 import { Hold, placeOf } from "./place.js";
 import { REQUEST } from "./request.js";
@@ -51,7 +51,7 @@ class Show {
     this.scenes = scenes;
     this.setLarge = setLarge;
     this.visit.steps = steps;
-    this.bar.paint(colors);
+    setColors(this.bar.box, colors);
     if (this.at >= scenes.length) this.end();
   }
 
@@ -107,8 +107,7 @@ class Show {
 
   toggleFullScreen() {
     this.isLeavingFullScreen = Boolean(document.fullscreenElement);
-    if (document.fullscreenElement) document.exitFullscreen();
-    else document.documentElement.requestFullscreen?.().catch(() => {});
+    toggleFullScreen();
   }
 
   /** Escape leaves full screen before any script hears of it; it ends the show as well. */
@@ -127,12 +126,7 @@ class Show {
 
   /** @param {KeyboardEvent} event */
   press(event) {
-    const command = this.at < 0 ? undefined : commandOf(event, whereOf(event.composedPath()));
-    const act = command && this.bar.commands[command];
-    if (!act) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    act();
+    if (this.at >= 0) this.bar.press(event);
   }
 }
 

@@ -17,6 +17,13 @@ const STRIPES = [["/"], ["\\"], ["/", "\\"]];
 /** The colour scale: sequential for weights, diverging around 0 for scores. @param {{colors: Scales, kind: string}} data */
 export const stopsOf = ({ colors, kind }) => (kind === "scores" ? colors.diverging : colors.sequential);
 
+/** Set the colours of the theme as custom properties of an element. @param {HTMLElement} element @param {Colors} colors */
+export function setColors(element, colors) {
+  for (const [name, color] of Object.entries(colors)) {
+    if (typeof color === "string") element.style.setProperty(`--hl-${name}`, color);
+  }
+}
+
 /** @param {string} hex "#rrggbb" */
 export const rgbOf = (hex) =>
   /** @type {Rgb} */ ([1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)));
