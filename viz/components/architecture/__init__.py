@@ -104,9 +104,6 @@ def architecture_view(
         "here": here,
         "jumps": on_jump is not None,
     }
-    if on_jump is None:
-        _VIEW.show(pack_frame(data, {}), key=key)
-        return
     paths = {block.path for stack in stacks for block in blocks_of(stack)}
 
     def path(value: JSON) -> str:
