@@ -114,8 +114,14 @@ class Untrained(nn.Module):
         self.generator = nn.Linear(40, 1833)
 
 
-@pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("is_drawn_wide", [True, False])
+@pytest.mark.parametrize(
+    "ends, is_drawn_wide",
+    [
+        (True, True),
+        (False, False),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((True, False), (False, True))),
+    ],
+)
 def test_a_random_model_prefers_nothing(tmp_path: Path, ends: bool, is_drawn_wide: bool) -> None:
     model = Untrained(ends=ends)
     if is_drawn_wide:
