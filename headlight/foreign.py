@@ -1,4 +1,4 @@
-"""Attention that no model of ours computed: tensors or arrays, read into what the viewer holds."""
+"""Attention that another library computed: tensors or arrays, prepared for the viewer."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy as np
 from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, Attention
 from transformer.model.trace import Stack
 from transformer.text.spelling import MARK, byte_of_character, legible
-from viz.viewer.held_run import Family, Floats, HeldRun, hold_weights, side_of
+from viz.viewer.viewer_run import AttentionView, Floats, ViewerRun, foreign_side, view_weights
 
 Layers: TypeAlias = Any
-"""The weights of each layer, (1, H, Q, K) or (H, Q, K): a list of tensors or arrays, or one of them all."""
+"""The weights of each layer, (1, H, Q, K) or (H, Q, K): a list of tensors or arrays, or one array of all."""
 Tokens: TypeAlias = Sequence[str]
 
 ALMOST_1 = 0.02
-"""Rows of weights in half precision sum to 1 as exactly as this."""
+"""The most by which a row of weights in half precision may miss a sum of 1."""
 _SPACE = "Ġ"
-"""What GPT-2's tokens have for a space."""
+"""A space in GPT-2's tokens."""
 
 
-def hold_single(weights: Layers, queries: Tokens | None, keys: Tokens | None) -> HeldRun:
-    """Hold one attention: between the tokens of one text or, where keys are given, of two.
+def view_single(weights: Layers, queries: Tokens | None, keys: Tokens | None) -> ViewerRun:
+    """Prepare one attention: within one text or, if keys are given, between two.
 
     Raises:
-        TypeError, ValueError: for what is no attention, and for tokens that do not fit it.
+        TypeError, ValueError: the weights are no attention, or the tokens do not fit them.
     """
     layers = read_layers(weights, "attention")
     n_queries, n_keys = layers[0].shape[1:]
@@ -40,22 +40,22 @@ def hold_single(weights: Layers, queries: Tokens | None, keys: Tokens | None) ->
             )
         tokens = read_tokens(queries, n_queries, "tokens", "queries")
         label = "Self-attention"
-        held = hold_weights({"encoder": layers}, {"encoder": tokens}, {"encoder": label})
-        if held.families["encoder"].allowed.all():
-            return held
-        return hold_weights({"decoder": layers}, {"decoder": tokens}, {"decoder": label})
+        run = view_weights({"encoder": layers}, {"encoder": tokens}, {"encoder": label})
+        if run.attentions["encoder"].allowed.all():
+            return run
+        return view_weights({"decoder": layers}, {"decoder": tokens}, {"decoder": label})
     sides: dict[Stack, Tokens] = {
         "encoder": read_tokens(keys, n_keys, "key_tokens", "keys"),
         "decoder": read_tokens(queries, n_queries, "query_tokens", "queries"),
     }
-    return hold_weights({"cross": layers}, sides, {"cross": "Attention"})
+    return view_weights({"cross": layers}, sides, {"cross": "Attention"})
 
 
-def hold_several(weights: Mapping[Attention, Layers], tokens: Mapping[Stack, Tokens | None]) -> HeldRun:
-    """Hold up to three attentions of an encoder and a decoder; None for those that there are not.
+def view_several(weights: Mapping[Attention, Layers], tokens: Mapping[Stack, Tokens | None]) -> ViewerRun:
+    """Prepare up to three attentions of an encoder and a decoder; the missing ones are None.
 
     Raises:
-        TypeError, ValueError: for what is no attention, and for tokens that do not fit it.
+        TypeError, ValueError: the weights are no attention, or the tokens do not fit them.
     """
     read: dict[Attention, list[Floats]] = {}
     sides: dict[Stack, Tokens] = {}
@@ -69,33 +69,34 @@ def hold_several(weights: Mapping[Attention, Layers], tokens: Mapping[Stack, Tok
             (queries, keys), read[name][0].shape[1:], ("queries", "keys"), strict=True
         ):
             sides[stack] = read_tokens(tokens[stack], count, f"{stack}_tokens", f"{what} of {name}_attention")
-    return hold_weights(read, sides, ATTENTION_LABELS)
+    return view_weights(read, sides, ATTENTION_LABELS)
 
 
-def hold_pair(held: HeldRun, start: int) -> HeldRun:
-    """Add to a self-attention over two sentences its parts: within each, and from one to the other.
+def view_pair(run: ViewerRun, start: int) -> ViewerRun:
+    """Split a self-attention over two sentences into its parts: within each, and from one to the other.
 
     Args:
+        run: with that attention only; it stays, next to its parts.
         start: the position of the second sentence's first token.
 
     Raises:
-        ValueError: where that makes no two sentences.
+        ValueError: the attention is not over two sentences split there.
     """
-    (whole,) = held.families.values()
-    tokens = held.sides[whole.queries].tokens
+    (whole,) = run.attentions.values()
+    tokens = run.sides[whole.queries].tokens
     if whole.queries != whole.keys or not 0 < start < len(tokens):
         raise ValueError(
             f"sentence_b_start is {start}: it must be within the {len(tokens)} tokens of one self-attention."
         )
     parts = {"a": slice(start), "b": slice(start, None)}
-    families = {whole.name: replace(whole, label="Both sentences")}
+    attentions = {whole.name: replace(whole, label="Both sentences")}
     for queries, rows in parts.items():
         for keys, columns in parts.items():
             allowed = whole.allowed[rows, columns]
             # In a causal attention the first sentence never looks at the second.
             if allowed.any():
                 name = cast(Attention, queries + keys)
-                families[name] = Family(
+                attentions[name] = AttentionView(
                     name=name,
                     label=f"Sentence {queries.upper()} → {keys.upper()}",
                     queries=cast(Stack, queries),
@@ -105,15 +106,15 @@ def hold_pair(held: HeldRun, start: int) -> HeldRun:
                     allowed=allowed,
                     weights=partial(_block, whole.weights, rows, columns),
                 )
-    sides = {cast(Stack, name): side_of(tokens[part]) for name, part in parts.items()}
-    return replace(held, sides={**held.sides, **sides}, families=families)
+    sides = {cast(Stack, name): foreign_side(tokens[part]) for name, part in parts.items()}
+    return replace(run, sides={**run.sides, **sides}, attentions=attentions)
 
 
 def read_layers(weights: Layers, what: str) -> list[Floats]:
-    """The weights of each layer, (H, Q, K), in float32: copies, which nobody changes later.
+    """Copy the weights of each layer as float32, (H, Q, K).
 
     Raises:
-        TypeError, ValueError: for what has no layers of that shape; the message names it `what`.
+        TypeError, ValueError: the weights have another shape; the message calls them `what`.
     """
     is_list = isinstance(weights, list | tuple)
     if weights is None or (is_list and (not weights or any(layer is None for layer in weights))):
@@ -133,11 +134,11 @@ def read_layers(weights: Layers, what: str) -> list[Floats]:
 
 
 def read_tokens(tokens: Tokens | None, count: int, what: str, of: str) -> tuple[str, ...]:
-    """As many tokens as there are queries or keys.
+    """Check that there are as many tokens as queries or keys.
 
     Raises:
-        TypeError: for ids, or for a text.
-        ValueError: for more or fewer tokens, or none.
+        TypeError: ids or a text were passed.
+        ValueError: there are more or fewer tokens, or none.
     """
     if tokens is None:
         raise ValueError(f"There are no {what}: pass the {count} tokens of the {of}.")
@@ -152,22 +153,23 @@ def read_tokens(tokens: Tokens | None, count: int, what: str, of: str) -> tuple[
 
 
 def pretty(tokens: Tokens) -> tuple[str, ...]:
-    """Tokens as ours are shown: those of GPT-2's alphabet as the text that they spell, with ▁ for a space."""
+    """Rewrite tokens in GPT-2's alphabet as the text that they spell, with ▁ for a space."""
     text = "".join(tokens)
     if _SPACE not in text or MARK in text:
         return tuple(tokens)
     return tuple(legible(byte_of_character(token)) for token in tokens)
 
 
-def unusual_rows(held: HeldRun) -> str:
-    """Say which rows do not sum to 1; "" where all do, but for those of queries that look at nothing."""
-    for family in held.families.values():
-        for layer in range(family.n_layers):
-            sums = family.weights(layer).sum(axis=-1, dtype=np.float64)
+def unusual_rows(run: ViewerRun) -> str:
+    """Name a row that does not sum to 1; "" if there is none. A row of zeros is a query that sees nothing."""
+    for attention in run.attentions.values():
+        for layer in range(attention.n_layers):
+            sums = attention.weights(layer).sum(axis=-1, dtype=np.float64)
             farthest = sums.flat[int(np.abs(np.where(sums == 0, 1, sums) - 1).argmax())]
             if farthest and abs(farthest - 1) > ALMOST_1:
+                where = f"layer {layer} of the {attention.label.lower()}"
                 return (
-                    f"A row of layer {layer} of the {family.label.lower()} sums to {farthest:.3g}, not to 1: "
+                    f"A row of {where} sums to {farthest:.3g}, not to 1: "
                     "these may be scores, or weights after dropout (call model.eval())."
                 )
     return ""
@@ -176,7 +178,7 @@ def unusual_rows(held: HeldRun) -> str:
 def _read_layer(layer: Any, what: str) -> Floats:
     if isinstance(layer, list | tuple):
         raise TypeError(
-            f"{what} is a {type(layer).__name__} of tensors: of what generate() returns, pass one step."
+            f"{what} is a {type(layer).__name__} of tensors: pass one step of the output of generate()."
         )
     if hasattr(layer, "detach"):  # a tensor of torch, anywhere and of any precision
         layer = layer.detach().float().cpu().numpy()

@@ -36,7 +36,7 @@ from viz.pages.learn.lessons.format.questions import (
 )
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import palette
-from viz.viewer.held_run import hold
+from viz.viewer.viewer_run import view_run
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ class Lesson:
             case Figure(draw, caption, _):
                 return [draw(self._subject, palette("light")), said(caption, self._subject)]
             case Viewing(chosen, _):
-                held = hold(self._subject.run, self._subject.loaded)
-                return [AttentionWidget(held, self._subject.text, "auto", chosen(self._subject))]
+                run = view_run(self._subject.run, self._subject.loaded)
+                return [AttentionWidget(run, self._subject.text, "auto", chosen(self._subject))]
             case Training(task):
                 return [
                     f"A live run of the task {task!r} is on the page Learn of the app: start `headlight`."

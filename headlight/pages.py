@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs no server: the app's viewer with the numbers of that run."""
+"""A run as one HTML file that needs no server: the app's viewer and the run's numbers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from transformer.files import check_place, write_bytes
 from transformer.loaded import LoadedModel
 from transformer.run import Run
-from viz.viewer.choice import Choice, first_choice
-from viz.viewer.held_run import hold
+from viz.viewer.choice import Choice, default_choice
 from viz.viewer.page import Heading, page
+from viz.viewer.viewer_run import view_run
 
 
 def write_page(
@@ -20,23 +20,21 @@ def write_page(
     """Write the page of a run.
 
     Args:
-        model: that the run is of.
+        model: that computed the run.
         run: the run.
         text: its source, as typed.
-        path: of the file; one that is there is replaced, once the new one is written.
-        everything: put all numbers in exactly, whatever the size.
-        chosen: fields of `viz.viewer.choice.Choice` that the run allows; None is the first choice's.
+        path: of the file; an existing one is replaced once the new one is complete.
+        everything: store all numbers exactly, whatever the size.
+        chosen: fields of `viz.viewer.choice.Choice` that the run allows; None for the default.
 
     Raises:
-        OSError: when the file can't be written; the message says why.
+        OSError: the file can't be written; the message says why.
     """
     check_place(path)
-    held = hold(run, model)
-    told = {name: value for name, value in chosen.items() if value is not None}
-    choice = first_choice(held)
-    if "attention" in told:
-        choice = Choice(told["attention"], held.families[told["attention"]].n_layers - 1)
-    made = page(
-        held, replace(choice, **told), Heading(text, run.translation, model.name), everything=everything
-    )
-    write_bytes(path, made)
+    viewed = view_run(run, model)
+    given = {name: value for name, value in chosen.items() if value is not None}
+    choice = default_choice(viewed)
+    if "attention" in given:
+        choice = Choice(given["attention"], viewed.attentions[given["attention"]].n_layers - 1)
+    heading = Heading(text, run.translation, model.name)
+    write_bytes(path, page(viewed, replace(choice, **given), heading, everything=everything))

@@ -33,7 +33,7 @@ from bench.setting import Setting
 from scripts.browser import wait_until_idle
 from transformer.analysis.attention_maps import attention_maps
 from transformer.run import run_sentence
-from viz.viewer.frames import WHOLE
+from viz.viewer.frames import MAX_SHORT
 
 WORDS_OF = "toy-en-it"
 """The measured model has the vocabulary of this one: whole words, so that a word is a token."""
@@ -140,7 +140,7 @@ def measure_app(
         attention=median_painted(attentions),
         head=median_painted(heads),
         layer=median_painted(layers),
-        fetched_head=None if n_tokens <= WHOLE else median_painted(far),
+        fetched_head=None if n_tokens <= MAX_SHORT else median_painted(far),
         hover=hover(page, [(i, i) for i in range(2 * rounds)]),
         memory=memory(browser, page),
         theirs=peers[0][-1] if peers else None,

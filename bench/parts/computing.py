@@ -11,9 +11,9 @@ from transformer.analysis.attention_maps import attention_maps
 from transformer.run import run_sentence
 from viz.figures.attention import attention_heatmap
 from viz.theme import palette
-from viz.viewer.choice import first_choice
+from viz.viewer.choice import default_choice
 from viz.viewer.frames import first_pieces, run_frame, update_frame
-from viz.viewer.held_run import hold
+from viz.viewer.viewer_run import view_run
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def measure_computing(n_tokens: int, d_model: int, rounds: int = 4) -> Computing
     words = run.trace.src_tokens[0]
 
     def viewer() -> tuple[bytes, bytes]:
-        held = hold(run, loaded)
-        choice = first_choice(held)
+        held = view_run(run, loaded)
+        choice = default_choice(held)
         return run_frame(held, palette("light")), update_frame(held, choice, first_pieces(held, choice))
 
     def figure() -> str:

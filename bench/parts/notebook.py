@@ -20,10 +20,10 @@ from bench.parts.app import encoder_attention
 from bench.peers.bertviz_page import BertvizView, ViewName, bertviz_view
 from bench.sentences import D_MODELS, random_attention
 from bench.setting import Setting
-from headlight.foreign import hold_single
+from headlight.foreign import view_single
 from viz.theme import palette
-from viz.viewer.choice import first_choice
-from viz.viewer.frames import WHOLE, run_frame, update_frame
+from viz.viewer.choice import default_choice
+from viz.viewer.frames import MAX_SHORT, run_frame, update_frame
 
 VIEWS: tuple[ViewName, ...] = ("model_view", "head_view")
 LENGTHS = (64, 256)
@@ -98,7 +98,7 @@ def measure(setting: Setting) -> list[Shown]:
     shown = []
     for attention in given:
         shown.append(measure_notebook(setting, attention))
-        if len(attention.tokens) <= WHOLE:
+        if len(attention.tokens) <= MAX_SHORT:
             shown.append(measure_viewer(setting, "app", open_as_app, attention))
     return shown
 
@@ -155,7 +155,7 @@ def open_as_notebook(browser: Browser, attention: Attention) -> Iterator[Opened]
     started = time.perf_counter()
     widget = show(list(attention.weights.unsqueeze(1)), attention.tokens, layer=0, head=0)
     made = time.perf_counter() - started
-    held = hold_single(list(attention.weights), attention.tokens, None)
+    held = view_single(list(attention.weights), attention.tokens, None)
     with bare_page(browser, widget.frame, widget.choice, partial(update_frame, held, None)) as (page, answer):
         yield _opened(page, answer, made)
 
@@ -164,9 +164,9 @@ def open_as_notebook(browser: Browser, attention: Attention) -> Iterator[Opened]
 def open_as_app(browser: Browser, attention: Attention) -> Iterator[Opened]:
     """Open the viewer with all weights at once."""
     started = time.perf_counter()
-    held = hold_single(list(attention.weights), attention.tokens, None)
+    held = view_single(list(attention.weights), attention.tokens, None)
     frame = run_frame(held, palette("light"))
-    choice = replace(first_choice(held), layer=0, head=0).data()
+    choice = replace(default_choice(held), layer=0, head=0).data()
     made = time.perf_counter() - started
     with bare_page(browser, frame, choice, partial(update_frame, held, None)) as (page, answer):
         yield _opened(page, answer, made)

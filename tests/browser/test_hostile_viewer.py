@@ -15,8 +15,8 @@ from tests.browser.headlight import TOY, attention, settle, visit
 from tests.browser.notebook.test_widget import open_widget
 from viz.figures.labels import visible
 from viz.viewer.choice import Choice
-from viz.viewer.held_run import HeldRun, hold_weights
 from viz.viewer.page import Heading, page
+from viz.viewer.viewer_run import ViewerRun, view_weights
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -41,13 +41,13 @@ SAID = """
 """
 
 
-def held_run() -> HeldRun:
+def held_run() -> ViewerRun:
     """All three attentions of a run of such tokens."""
     rng = np.random.default_rng(5)
     n = len(HOSTILE)
     weights = [rng.dirichlet(np.ones(n), (2, n)).astype(np.float32) for _ in range(2)]
     before = [np.tril(layer) / np.tril(layer).sum(axis=-1, keepdims=True) for layer in weights]
-    return hold_weights(
+    return view_weights(
         {"encoder": weights, "decoder": before, "cross": weights},
         {"encoder": HOSTILE, "decoder": HOSTILE},
     )
@@ -95,7 +95,7 @@ def test_in_a_file(chromium: Browser, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_in_a_notebook(chromium: Browser) -> None:
     held = held_run()
-    encoder, decoder, cross = ([*map(family.weights, range(2))] for family in held.families.values())
+    encoder, decoder, cross = ([*map(family.weights, range(2))] for family in held.attentions.values())
     widget = headlight.show_attention(
         encoder_attention=encoder,
         decoder_attention=decoder,

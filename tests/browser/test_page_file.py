@@ -22,8 +22,8 @@ from tests.browser.headlight import settle, visit, wait_until
 from viz.figures.labels import visible, visible_in_full
 from viz.viewer import contents
 from viz.viewer.choice import Choice
-from viz.viewer.held_run import hold_weights
 from viz.viewer.page import Heading, page
+from viz.viewer.viewer_run import view_weights
 
 SENTENCE = "Yesterday I saw a black cat."
 HOSTILE = (
@@ -183,7 +183,7 @@ def test_it_asks_for_nothing_but_itself(chromium: Browser, path: Path) -> None:
 
 def test_what_was_typed_is_shown_and_never_run(chromium: Browser, tmp_path: Path) -> None:
     rows = np.random.default_rng(1).dirichlet(np.ones(len(HOSTILE)), (2, 2, len(HOSTILE)))
-    held = hold_weights({"encoder": list(rows.astype(np.float32))}, {"encoder": HOSTILE})
+    held = view_weights({"encoder": list(rows.astype(np.float32))}, {"encoder": HOSTILE})
     sentence = " ".join(HOSTILE)
     path = tmp_path / "hostile.html"
     path.write_bytes(page(held, Choice("encoder", 1, 0), Heading(sentence, f"{sentence}!", sentence)))

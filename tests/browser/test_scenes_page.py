@@ -16,9 +16,9 @@ from tests.browser.test_page_file import HOSTILE, numbers, written
 from tests.browser.test_scenes import MARKUP, caption, expect_scene, keep, two_scenes
 from viz.figures.labels import visible_in_full
 from viz.viewer.choice import Choice
-from viz.viewer.held_run import hold, hold_weights
 from viz.viewer.packed import pack_run
-from viz.viewer.page import Heading, PageScene, Shown, around, scenes_page
+from viz.viewer.page import Heading, PageScene, ShownRun, page_overhead, scenes_page
+from viz.viewer.viewer_run import view_run, view_weights
 
 SENTENCES = ("I like the cats.", "My dog sleeps.")
 CHOICES = (Choice("cross", 0, 2), Choice("encoder", 1, 3, cell=(2, 1)), Choice("cross", 1, 1))
@@ -38,17 +38,17 @@ def path(runs: list[headlight.Run], tmp_path_factory: pytest.TempPathFactory) ->
     headings = [Heading(run.text, run.translation, run.model.name) for run in runs]
     chosen = [CHOICES[:2], CHOICES[2:]]
     packed = [
-        pack_run(hold(run.computed, run.model), own, around=around(), runs=2)
+        pack_run(view_run(run.computed, run.model), own, overhead=page_overhead(), runs=2)
         for run, own in zip(runs, chosen, strict=True)
     ]
     scenes = [
-        PageScene(f"Explore: {SENTENCES[0]}", "Explore", headings[0], "First", Shown(packed[0], 0)),
-        PageScene(f"Explore: {SENTENCES[0]}", "Explore", headings[0], "", Shown(packed[0], 1)),
+        PageScene(f"Explore: {SENTENCES[0]}", "Explore", headings[0], "First", ShownRun(packed[0], 0)),
+        PageScene(f"Explore: {SENTENCES[0]}", "Explore", headings[0], "", ShownRun(packed[0], 1)),
         PageScene(
             "Masks: a cat", "Masks", Heading("a cat", "", "toy-en-it"), "Third",
             notes=("It needs the app.",), chosen=(("batch", BATCH),), address="masks?batch=a+cat",
         ),
-        PageScene(f"Explore: {SENTENCES[1]}", "Explore", headings[1], "Fourth", Shown(packed[1], 0)),
+        PageScene(f"Explore: {SENTENCES[1]}", "Explore", headings[1], "Fourth", ShownRun(packed[1], 0)),
     ]  # fmt: skip
     path = tmp_path_factory.mktemp("saved") / "scenes.html"
     path.write_bytes(scenes_page(scenes))
@@ -182,8 +182,8 @@ def test_without_scripts_all_captions_are_there(chromium: Browser, path: Path) -
 def test_what_was_typed_is_text_in_every_place(chromium: Browser, tmp_path: Path) -> None:
     hostile = " ".join((*HOSTILE, "\u2028", "'", "${title}", "</section>"))
     rows = np.full((2, 1, 3, 3), 1 / 3, np.float32)
-    held = hold_weights({"encoder": list(rows)}, {"encoder": (hostile, "</script>", "b")})
-    shown = Shown(pack_run(held, [Choice("encoder", 1)], around=around()))
+    held = view_weights({"encoder": list(rows)}, {"encoder": (hostile, "</script>", "b")})
+    shown = ShownRun(pack_run(held, [Choice("encoder", 1)], overhead=page_overhead()))
     heading = Heading(hostile, f"{hostile}!", hostile)
     scenes = [
         PageScene(hostile, "Explore", heading, hostile, shown),

@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
         r"Layer 0 of attention has 2 sentences: pass one, such as \[layer\[0\] for layer in",
     ),
     "one head": ((list(weights(HEADS, QUERIES, QUERIES)), tokens(QUERIES)), {}, r"shape \(5, 5\)"),
-    "generate": (([tuple(layers())], tokens(QUERIES)), {}, "is a tuple of tensors: of what generate"),
+    "generate": (([tuple(layers())], tokens(QUERIES)), {}, "is a tuple of tensors: pass one step"),
     "layers of two sizes": (
         ([*layers(1), *layers(1, 4, 4)], tokens(QUERIES)),
         {},

@@ -15,7 +15,7 @@ from transformer.analysis.attention_maps import attention_record, attentions, n_
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 from transformer.run import Run, run_again, run_sentence
-from viz.viewer.held_run import HeldRun, hold, hold_weights
+from viz.viewer.viewer_run import ViewerRun, view_run, view_weights
 
 TEXT = "The dog saw a cat yesterday."
 TWIN = "random weights"
@@ -35,17 +35,17 @@ class Ran(NamedTuple):
     loaded: LoadedModel
     run: Run
 
-    def held(self) -> HeldRun:
+    def held(self) -> ViewerRun:
         """The run as the viewer holds it, with one of other weights that it can be compared with."""
 
-        def twin() -> HeldRun:
+        def twin() -> ViewerRun:
             model = Transformer(self.loaded.model.config, torch.Generator().manual_seed(1))
             other = replace(self.loaded, model=freeze(model))
-            return hold(run_again(other, self.run), other)
+            return view_run(run_again(other, self.run), other)
 
-        return hold(self.run, self.loaded, {TWIN: twin})
+        return view_run(self.run, self.loaded, {TWIN: twin})
 
-    def held_weights(self) -> HeldRun:
+    def held_weights(self) -> ViewerRun:
         """The run with nothing known of it but its tokens and its attention weights."""
         trace = self.run.trace
         weights = {
@@ -56,7 +56,7 @@ class Ran(NamedTuple):
             for name in attentions(trace)
         }
         sides = self.held().sides
-        return hold_weights(weights, {stack: side.tokens for stack, side in sides.items()})
+        return view_weights(weights, {stack: side.tokens for stack, side in sides.items()})
 
 
 @lru_cache(maxsize=8)
@@ -81,7 +81,7 @@ def ran(kind: str, text: str = TEXT, target: str = "", sharpness: int = 1) -> Ra
 @lru_cache(maxsize=8)
 def held_of(
     kind: str, text: str = TEXT, target: str = "", sharpness: int = 1, *, knows_all: bool = True
-) -> HeldRun:
+) -> ViewerRun:
     """What `ran` gives, as the viewer holds it: all of it, or only its tokens and attention weights."""
     run = ran(kind, text, target, sharpness)
     return run.held() if knows_all else run.held_weights()

@@ -211,11 +211,16 @@ def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int
     return int(query), int(key)
 
 
-def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
-    """Why cells of a single sentence's maps are closed: reason -> (Q, K) bool.
+def closed_reasons(allowed: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
+    """Why cells of a single sentence's mask (Q, K; True = may attend) are closed: reason -> (Q, K) bool.
 
-    The last query may look at all that came before: what is closed to it is padding, as it can be typed.
+    The last query may look at everything before it, so a key that is closed to it is padding, as users can
+    type it.
     """
-    padding = np.broadcast_to(~maps.allowed[-1], maps.allowed.shape)
-    reasons = {FUTURE: ~maps.allowed & ~padding, "padding": padding}
-    return {reason: closed for reason, closed in reasons.items() if closed.any()}
+    padding = np.broadcast_to(~allowed[-1], allowed.shape)
+    return {FUTURE: ~allowed & ~padding, "padding": padding}
+
+
+def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
+    """The `closed_reasons` of a single sentence's maps that close any cell."""
+    return {reason: cells for reason, cells in closed_reasons(maps.allowed).items() if cells.any()}

@@ -1,4 +1,4 @@
-"""What is chosen in the viewer: it may come from a browser or an address, and a run may not allow it."""
+"""What is chosen in the viewer. A choice may come from a browser or an address, so a run may not allow it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from transformer.analysis.attention_maps import Attention
-from viz.viewer.held_run import Family, HeldRun
+from viz.viewer.viewer_run import AttentionView, ViewerRun
 
 VIEWS = ("head", "layer", "map", "token")
-"""Looks at a head, at all heads of its layer, at their lines, at every head from one token."""
+"""One head, all heads of its layer, their lines as a map, or every head from one token."""
 MEASURES = ("weights", "scores", "masked", "moved")
-"""What a cell can show: weight, score before the mask or after it, the length of the vector it moves."""
-ADDING = ("weights", "moved")
-"""Of these the numbers of parts add up, so that words can stand for their sub-words."""
+"""The number in a cell: weight, score before or after the mask, length of the vector that is moved."""
+ADDITIVE = ("weights", "moved")
+"""Measures of which sub-words' numbers add up to their word's."""
 SORTS = ("layer", "entropy", "distance", "special", "sharpness", "diagonal")
-"""What the grid of heads can be ordered by."""
-_LONGEST = 9
-"""Digits of a whole number."""
+"""Orders of the grid of heads."""
+_MAX_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -27,19 +26,19 @@ class Choice:
 
     Attributes:
         view: one of `VIEWS`.
-        attention: the name of a family.
-        layer, head: of that family.
-        cell: the positions of a query and of a key; None: the strongest of the head.
+        attention: the name of an attention of the run.
+        layer, head: of that attention.
+        cell: the positions of a query and of a key; None for the strongest of the head.
         measure: one of `MEASURES`.
         by: what a row and a column is: "token" or "word".
-        rows: which token a decoder's row is called by: the one that is "read" or "written" there.
+        rows: the label of a decoder's row: the token that is "read" or the one that is "written" there.
         special: whether to "keep" special tokens and punctuation, to "hide" them, or to hide them and
             "spread" their weight over the rest.
         against: what the head is compared with: "", the name of another run, or "head 3".
         mass: percent of each row's attention that lines show.
-        heads: the heads that lines are drawn of; None for all.
-        families: whether the map has the chosen attention only, "one", or "all" of the run.
-        locked: the token that is held in the map: its column, 0 or 1, and its position; None for none.
+        heads: the heads whose lines are drawn; None for all.
+        families: whether the map shows the chosen attention only, "one", or "all" of the run.
+        locked: the token that is selected in the map: its column, 0 or 1, and its position; None for none.
         sort: one of `SORTS`.
     """
 
@@ -60,122 +59,105 @@ class Choice:
     sort: str = "layer"
 
     def data(self) -> dict[str, Any]:
-        """The choice as JSON has it."""
+        """The choice as plain values, for JSON."""
         return asdict(self)
 
     def written(self) -> dict[str, str]:
-        """The choice as texts, as an address has it."""
+        """The choice as texts, for an address."""
         return {name: _text(value) for name, value in asdict(self).items()}
 
 
 NAMES = tuple(Choice.__dataclass_fields__)
-"""Of what is chosen, in the order of the fields."""
+"""The fields of a choice, in order."""
 
 
-def first_choice(held: HeldRun) -> Choice:
-    """Choose where nobody has: the last layer of the cross-attention, where it is clearest."""
-    family = held.families.get("cross") or next(iter(held.families.values()))
-    return Choice(family.name, family.n_layers - 1)
+def default_choice(run: ViewerRun) -> Choice:
+    """The last layer of the cross-attention, the easiest to read, or of the first attention."""
+    attention = run.attentions.get("cross") or next(iter(run.attentions.values()))
+    return Choice(attention.name, attention.n_layers - 1)
 
 
 def read_choice(
-    texts: Mapping[str, Any], held: HeldRun, first: Choice | None = None, views: Sequence[str] = VIEWS
+    values: Mapping[str, Any], run: ViewerRun, default: Choice | None = None, views: Sequence[str] = VIEWS
 ) -> Choice:
-    """Read a choice as a browser or an address has it; what the run does not allow is as in the first choice.
+    """Read a choice from a browser or an address; whatever the run does not allow is replaced by the default.
 
     Args:
-        texts: as `Choice.data` or `Choice.written` has them; those that are missing are as in the first.
-        held: the run.
-        first: what is chosen where nobody has chosen; that of `first_choice` without one.
-        views: those that are offered.
+        values: as `Choice.data` or `Choice.written` gives them; some may be missing.
+        run: the run.
+        default: None for `default_choice`.
+        views: the views that are offered.
     """
-    first = first or first_choice(held)
-    told = {name: _text(texts[name]) for name in NAMES if name in texts}
-    family = next(
-        (own for own in held.families.values() if own.name == told.get("attention")),
-        held.families[first.attention],
-    )
+    default = default or default_choice(run)
+    texts = {name: _text(values[name]) for name in NAMES if name in values}
+    named = (own for own in run.attentions.values() if own.name == texts.get("attention"))
+    attention = next(named, run.attentions[default.attention])
     chosen: dict[str, Any] = {
-        name: told[name]
-        for name, allowed in ({"view": views} | _options(held, family)).items()
-        if name in told and told[name] in allowed
+        name: texts[name]
+        for name, allowed in ({"view": views} | _options(run, attention)).items()
+        if texts.get(name) in allowed
     }
-    layers, heads = _numbers(told.get("layer")), _numbers(told.get("head"))
-    cell, mass = _numbers(told.get("cell")), _numbers(told.get("mass"))
+    layers, heads = _numbers(texts.get("layer")), _numbers(texts.get("head"))
+    cell, mass = _numbers(texts.get("cell")), _numbers(texts.get("mass"))
     if len(layers) == 1:
         chosen["layer"] = layers[0]
     if len(heads) == 1:
         chosen["head"] = heads[0]
-    if len(cell) == 2 and cell[0] < family.allowed.shape[0] and cell[1] < family.allowed.shape[1]:
+    if len(cell) == 2 and cell[0] < attention.allowed.shape[0] and cell[1] < attention.allowed.shape[1]:
         chosen["cell"] = (cell[0], cell[1])
     if len(mass) == 1 and 0 < mass[0] <= 100:
         chosen["mass"] = mass[0]
-    shown = tuple(head for head in _numbers(told.get("heads")) if head < family.n_heads)
-    if shown or told.get("heads") == "none":
-        chosen["heads"] = shown
-    locked = _numbers(told.get("locked"))
+    drawn = tuple(head for head in _numbers(texts.get("heads")) if head < attention.n_heads)
+    if drawn or texts.get("heads") == "none":
+        chosen["heads"] = drawn
+    locked = _numbers(texts.get("locked"))
     if len(locked) == 2:
         chosen["locked"] = (locked[0], locked[1])
-    return _possible(replace(first, attention=family.name, **chosen), held, family)
+    return _possible(replace(default, attention=attention.name, **chosen), run, attention)
 
 
-def _possible(choice: Choice, held: HeldRun, family: Family) -> Choice:
-    """The nearest choice whose parts go together, as `possible` in choice.js has it."""
-    n_queries, n_keys = family.allowed.shape
+def _possible(choice: Choice, run: ViewerRun, attention: AttentionView) -> Choice:
+    """The nearest choice whose parts fit together; `possible` in choice.js is the same."""
+    n_queries, n_keys = attention.allowed.shape
     cell, locked = choice.cell, choice.locked
-    most = max(len(side.tokens) for side in held.sides.values())
     return replace(
         choice,
-        layer=min(choice.layer, family.n_layers - 1),
-        head=min(choice.head, family.n_heads - 1),
+        layer=min(choice.layer, attention.n_layers - 1),
+        head=min(choice.head, attention.n_heads - 1),
         cell=cell if cell and cell[0] < n_queries and cell[1] < n_keys else None,
-        by=choice.by if choice.measure in ADDING else "token",
-        locked=locked if locked and locked[0] < 2 and locked[1] < most else None,
+        by=choice.by if choice.measure in ADDITIVE else "token",
+        locked=locked if locked and locked[0] < 2 and locked[1] < run.longest else None,
     )
 
 
-def _options(held: HeldRun, family: Family) -> dict[str, Sequence[str]]:
-    """The names that a choice may have."""
-    sides = held.sides[family.queries], held.sides[family.keys]
+def _options(run: ViewerRun, attention: AttentionView) -> dict[str, Sequence[str]]:
+    """The values that each named part of a choice may have."""
+    sides = run.sides[attention.queries], run.sides[attention.keys]
     has_words = all(side.words for side in sides) and any(
         side.words and len(side.words.labels) != len(side.tokens) for side in sides
     )
+    heads = range(attention.n_heads) if attention.n_heads > 1 else ()
+    needed = {"scores": "scores", "masked": "scores", "moved": "lengths"}
     return {
-        "measure": _measures_of(family),
+        "measure": [name for name in MEASURES if name == "weights" or needed[name] in attention.has],
         "by": ("token", "word") if has_words else ("token",),
         "rows": ("read", "written") if sides[0].written else ("read",),
         "special": ("keep", "hide", "spread"),
         "families": ("one", "all"),
-        "against": (
-            "",
-            *held.others,
-            *(f"head {head}" for head in range(family.n_heads) if family.n_heads > 1),
-        ),
-        "sort": [name for name in SORTS if _tells_apart(name, held, family)],
+        "against": ("", *run.others, *(f"head {head}" for head in heads)),
+        "sort": [name for name in SORTS if _tells_apart(name, run, attention)],
     }
 
 
-def _measures_of(family: Family) -> list[str]:
-    """What a cell of an attention can show."""
-    has = family.has
-    needed = {
-        "weights": True,
-        "scores": "scores" in has,
-        "masked": "scores" in has,
-        "moved": "lengths" in has,
-    }
-    return [measure for measure in MEASURES if needed[measure]]
-
-
-def _tells_apart(sort: str, held: HeldRun, family: Family) -> bool:
-    """Whether an order of heads has a meaning for a family."""
-    if family.n_layers * family.n_heads < 2:
+def _tells_apart(sort: str, run: ViewerRun, attention: AttentionView) -> bool:
+    """Whether heads can differ in what they are sorted by."""
+    if attention.n_layers * attention.n_heads < 2:
         return sort == "layer"
     match sort:
         case "distance":
-            return family.queries == family.keys
+            return attention.queries == attention.keys
         case "special":
-            return bool(held.sides[family.keys].special)
+            return bool(run.sides[attention.keys].special)
     return True
 
 
@@ -190,7 +172,8 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _numbers(written: str | None) -> list[int]:
-    """The whole numbers that a text consists of; none if it is anything else."""
-    parts = (written or "").split(",")
-    return [int(part) for part in parts] if all(p.isdecimal() and len(p) <= _LONGEST for p in parts) else []
+def _numbers(text: str | None) -> list[int]:
+    """The whole numbers in a comma-separated list; none if it holds anything else."""
+    parts = (text or "").split(",")
+    are_numbers = all(part.isdecimal() and len(part) <= _MAX_DIGITS for part in parts)
+    return [int(part) for part in parts] if are_numbers else []

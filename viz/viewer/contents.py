@@ -1,48 +1,46 @@
-"""What of a run goes into a file: all weights, and as much of the rest as fits, the nearest first.
+"""What a saved page contains: all weights, then as much else as fits, nearest to the selection first.
 
-A file can't be asked for more, and one that is sent by mail has to stay small. So weights that are far from
-what is chosen are held in steps of half a unit of the fourth decimal, and the vectors and scores that nobody
-may ever look at are left out. What is chosen is there in full: float32, as the model computed it.
+A file can't be asked for more, and a file sent by mail has to stay small. So weights far from the selection
+are stored in steps of half a unit of the fourth decimal, and vectors and scores that are unlikely to be asked
+for are left out. The selection itself is complete: float32, as the model computed it.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import Attention
 from viz.viewer.choice import Choice
-from viz.viewer.frames import Arrays, is_whole, piece
-from viz.viewer.held_run import HeldRun
+from viz.viewer.frames import Arrays, is_short, piece
+from viz.viewer.viewer_run import ViewerRun
 
 Scope = Literal["head", "heads", "layer", "layers", "all"]
-"""The chosen head; the same head of every attention; the chosen layer; it in every attention; everything."""
+"""The chosen head; the same head of every attention; the chosen layer; that layer of every attention; all."""
 
 DECIMALS = 4
-"""Of a rounded weight: no view shows more of one."""
+"""Decimals of a rounded weight: no view shows more."""
 STEPS = 2 * 10**DECIMALS
-"""Steps from 0 to 1. Whether a number is above or below the middle of its last decimal decides how fewer
-decimals of it are rounded."""
+"""Steps from 0 to 1: half units of the last decimal, so that rounding to any fewer decimals stays right."""
 SMALL, MEDIUM = 480_000, 960_000
-"""Bytes of a page: MEDIUM for what its pictures show, SMALL as long as there is more that may be asked."""
-MOST_TRIED = 4_000_000
-"""Weights of a long run up to which it is tried whether they have room, rounded: packed, some take a byte."""
+"""Bytes of a page: MEDIUM for what its pictures show, SMALL while more is added that may be asked for."""
+MAX_TRIED = 4_000_000
+"""Weights up to which it is tried whether those of a long run fit, rounded: compressed, some take a byte."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """How much is in a file.
+    """How much a file contains.
 
     Attributes:
-        exact: whose weights and scores are there as they were computed.
-        vectors: whose vectors are there.
-        limit: bytes of the page up to which that is done.
+        exact: the heads whose weights and scores are stored as they were computed.
+        vectors: the heads whose vectors are stored.
+        limit: bytes of the page up to which this level is used.
     """
 
     exact: Scope
@@ -60,208 +58,193 @@ LEVELS = (
     Level("all", "layers", SMALL),
     Level("all", "all", SMALL),
 )
-"""From the least, which goes into every file, to everything."""
+"""From the least, which every file has, to everything."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file has of a run.
+    """The part of a run that a file contains.
 
     Attributes:
-        held: the run, without the others that it is not compared with.
-        choices: what is chosen, each time that the run is shown.
-        level: how much there is.
-        whole: whether the weights of all heads are there.
+        run: the run; of the others, only those that it is compared with.
+        choices: one for each time that the run is shown.
+        level: how much is stored.
+        has_all_weights: whether the weights of all heads are stored.
         arrays: by the names of `viz.viewer.frames`.
-        rounded: the names of those that are in steps of a decimal, as `_rounded` has them.
+        rounded: the names of the arrays that are stored in steps; see `_rounded`.
     """
 
-    held: HeldRun
+    run: ViewerRun
     choices: tuple[Choice, ...]
     level: Level
-    whole: bool
+    has_all_weights: bool
     arrays: Arrays
     rounded: tuple[str, ...]
 
 
 def contents(
-    held: HeldRun, choices: Sequence[Choice], *, around: int, everything: bool = False, share: float = 1.0
+    run: ViewerRun, choices: Sequence[Choice], *, overhead: int, everything: bool = False, share: float = 1.0
 ) -> Contents:
-    """Take as much of a run as a file has room for.
+    """Collect as much of a run as a file has room for.
 
     Args:
-        held: the run.
-        choices: of which most is taken.
-        around: bytes of the page without the numbers.
-        everything: take all numbers exactly, whatever the size.
+        run: the run.
+        choices: the selections, of which most is stored.
+        overhead: bytes of the page without the numbers.
+        everything: store all numbers exactly, whatever the size.
         share: of the room that a run has in a file of its own.
     """
     compared = {choice.against for choice in choices}
-    kept = {name: other for name, other in held.others.items() if name in compared}
-    taker = _Taker(replace(held, others=kept), choices)
+    others = {name: other for name, other in run.others.items() if name in compared}
+    collector = _Collector(replace(run, others=others), choices)
     if everything:
-        return taker.at(LEVELS[-1], whole=True)
-    chosen = _least(taker, share * MEDIUM - around)
-    # Of a long run all scores of all heads would be more than a page can hold.
-    levels = [level for level in LEVELS if chosen.whole or level.exact != "all"]
+        return collector.collect(LEVELS[-1], all_weights=True)
+    chosen = _least(collector, share * MEDIUM - overhead)
+    # The scores of all heads of a long run would be more than a page can hold.
+    levels = [level for level in LEVELS if chosen.has_all_weights or level.exact != "all"]
     for level in levels[1:]:
-        richer = taker.at(level, whole=chosen.whole)
-        if around + taker.encoded(richer) > share * level.limit:
+        richer = collector.collect(level, all_weights=chosen.has_all_weights)
+        if overhead + collector.size(richer) > share * level.limit:
             break
         chosen = richer
     return chosen
 
 
 def shuffled(array: NDArray[Any]) -> NDArray[Any]:
-    """Put the first bytes of all elements before their second ones, and so on: packed, they are shorter."""
+    """Group the first bytes of all elements, then their second bytes, and so on: that compresses better."""
     plain = np.ascontiguousarray(array)
     parts = plain.view(np.uint8).reshape(-1, plain.itemsize).T
     return np.frombuffer(parts.tobytes(), plain.dtype).reshape(plain.shape)
 
 
-def _least(taker: _Taker, room: float) -> Contents:
-    """The weights of all heads; of a long run in which they have no room, the maps of the grid."""
-    families = taker.held.families.values()
-    n_weights = sum(family.n_layers * family.n_heads * family.allowed.size for family in families)
-    if is_whole(taker.held) or n_weights <= MOST_TRIED:
-        whole = taker.at(LEVELS[0], whole=True)
-        if is_whole(taker.held) or taker.encoded(whole) <= room:
-            return whole
-    return taker.at(LEVELS[0], whole=False)
+def _least(collector: _Collector, room: float) -> Contents:
+    """The weights of all heads; if those of a long run don't fit, the maps of the grid."""
+    run = collector.run
+    n_weights = sum(view.n_layers * view.n_heads * view.allowed.size for view in run.attentions.values())
+    if is_short(run) or n_weights <= MAX_TRIED:
+        complete = collector.collect(LEVELS[0], all_weights=True)
+        if is_short(run) or collector.size(complete) <= room:
+            return complete
+    return collector.collect(LEVELS[0], all_weights=False)
 
 
-class _Taker:
-    """Takes more or less of a run, each piece of it only once."""
+class _Collector:
+    """Collects more or less of a run, computing each piece only once."""
 
-    def __init__(self, held: HeldRun, choices: Sequence[Choice]) -> None:
-        self.held = held
+    def __init__(self, run: ViewerRun, choices: Sequence[Choice]) -> None:
+        self.run = run
         self._choices = tuple(choices)
-        self._piece: Callable[[str], Arrays] = cache(partial(piece, held))
+        self._piece: Callable[[str], Arrays] = cache(partial(piece, run))
         self._sizes: dict[tuple[str, str], int] = {}
 
-    def at(self, level: Level, *, whole: bool) -> Contents:
-        """What is taken at a level, with the weights of all heads or only of some."""
+    def collect(self, level: Level, *, all_weights: bool) -> Contents:
+        """The contents at a level, with the weights of all heads or only of some."""
         choices = self._choices
-        if not whole:
-            choices = tuple(_with_cell(self.held, choice) for choice in choices)
-        exact = self._overviews() | self._vectors(level)
+        exact = self._summaries() | self._vectors(level)
         if level.exact == "all":
-            exact |= self._all()
+            exact |= self._pieces(f"weights:{name}" for name in self.run.attentions)
+            exact |= self._pieces(
+                f"scores:{name}" for name, view in self.run.attentions.items() if view.scores
+            )
         else:
-            for place in self._heads(level.exact):
-                exact |= self._piece(f"head:{place}")
-        for other in self.held.others:
-            for place in self._heads("head" if level.exact == "head" else "layer"):
-                exact |= self._piece(f"other:{other}:{place}")
-        if not whole:
-            exact |= self._maps(choices)
+            exact |= self._pieces(f"head:{head}" for head in self._heads(level.exact))
+        compared = self._heads("head" if level.exact == "head" else "layer")
+        exact |= self._pieces(f"other:{other}:{head}" for other in self.run.others for head in compared)
+        if not all_weights:
+            choices = tuple(self._with_cell(choice) for choice in choices)
+            exact |= self._grid(choices)
         steps = {
             name: _rounded(array)
-            for name, array in self._shown(whole=whole)
+            for name, array in self._drawn_weights(all_weights=all_weights)
             if level.exact != "all" and name not in exact
         }
         rounded = tuple(name for name, array in steps.items() if array.dtype == np.uint16)
-        return Contents(self.held, choices, level, whole, exact | steps, rounded)
+        return Contents(self.run, choices, level, all_weights, exact | steps, rounded)
 
-    def encoded(self, taken: Contents) -> int:
-        """About how many characters of a page its arrays are, packed."""
+    def size(self, collected: Contents) -> int:
+        """The approximate number of characters that the arrays take in a page, compressed."""
         total = 0
-        for name, array in taken.arrays.items():
+        for name, array in collected.arrays.items():
             key = (name, array.dtype.name)
             if key not in self._sizes:
                 self._sizes[key] = len(zlib.compress(shuffled(array).tobytes()))
             total += self._sizes[key]
         return total * 4 // 3
 
-    def _overviews(self) -> Arrays:
-        """What is small: scores of heads, lengths of values."""
-        arrays: Arrays = {}
-        for name, family in self.held.families.items():
-            arrays |= self._piece(f"ranking:{name}")
-            if family.lengths is not None and family.lengths(0) is not None:
-                arrays |= self._piece(f"lengths:{name}")
-        return arrays
+    def _pieces(self, names: Iterable[str]) -> Arrays:
+        return {key: array for name in names for key, array in self._piece(name).items()}
 
-    def _all(self) -> Arrays:
-        """Weights and scores of all heads."""
-        arrays: Arrays = {}
-        for name, family in self.held.families.items():
-            arrays |= self._piece(f"weights:{name}")
-            if family.scores is not None:
-                arrays |= self._piece(f"scores:{name}")
-        return arrays
+    def _summaries(self) -> Arrays:
+        """The small arrays: rankings of heads, lengths of moved values."""
+        views = self.run.attentions.items()
+        lengths = (f"lengths:{name}" for name, view in views if view.lengths and view.lengths(0) is not None)
+        return self._pieces(f"ranking:{name}" for name, _ in views) | self._pieces(lengths)
 
-    def _maps(self, choices: Sequence[Choice]) -> Arrays:
+    def _grid(self, choices: Sequence[Choice]) -> Arrays:
         """All heads as the grid shows them, and where they look from the chosen queries."""
-        arrays: Arrays = {}
-        for name, family in self.held.families.items():
-            arrays |= self._piece(f"pooled:{name}")
-            for choice in choices:
-                assert choice.cell is not None
-                if family.queries == self.held.families[choice.attention].queries:
-                    arrays |= self._piece(f"row:{name}:{choice.cell[0]}")
+        arrays = self._pieces(f"pooled:{name}" for name in self.run.attentions)
+        for choice in choices:
+            assert choice.cell is not None
+            queries = self.run.attentions[choice.attention].queries
+            same = (name for name, view in self.run.attentions.items() if view.queries == queries)
+            arrays |= self._pieces(f"row:{name}:{choice.cell[0]}" for name in same)
         return arrays
 
-    def _shown(self, *, whole: bool) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """The weights that are shown and need not be exact."""
-        if whole:
-            for name in self.held.families:
-                yield from self._piece(f"weights:{name}").items()
+    def _drawn_weights(self, *, all_weights: bool) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        """The weights that are drawn and need not be exact."""
+        if all_weights:
+            yield from self._pieces(f"weights:{name}" for name in self.run.attentions).items()
         else:
-            for place in self._heads("layer"):
-                yield f"head:{place}/weights", self._piece(f"head:{place}")[f"head:{place}/weights"]
+            for head in self._heads("layer"):
+                yield f"head:{head}/weights", self._piece(f"head:{head}")[f"head:{head}/weights"]
 
     def _vectors(self, level: Level) -> Arrays:
-        """Vectors; what is moved, the longest, of the chosen head only, unless all is there."""
-        arrays: Arrays = {}
-        full = self._heads("all" if level.vectors == "all" else "head")
-        for place in self._heads(level.vectors):
-            if self.held.families[cast("Attention", place.split(":")[0])].vectors is None:
-                continue
-            own = self._piece(f"vectors:{place}")
-            arrays |= (
-                own
-                if place in full
-                else {name: array for name, array in own.items() if not name.endswith("/moved")}
-            )
-        return arrays
+        """The vectors; "moved", the longest, is stored for the chosen head only, unless all is stored."""
+        complete = self._heads("all" if level.vectors == "all" else "head")
+        heads = [head for head in self._heads(level.vectors) if self._has_vectors(head)]
+        return {
+            name: array
+            for head in heads
+            for name, array in self._piece(f"vectors:{head}").items()
+            if head in complete or not name.endswith("/moved")
+        }
+
+    def _has_vectors(self, head: str) -> bool:
+        return any(head.startswith(f"{name}:") and view.vectors for name, view in self.run.attentions.items())
 
     def _heads(self, scope: Scope) -> list[str]:
         """The heads of a scope, each written as in the names of pieces."""
-        return list(dict.fromkeys(place for choice in self._choices for place in self._around(choice, scope)))
+        return list(dict.fromkeys(head for choice in self._choices for head in self._near(choice, scope)))
 
-    def _around(self, choice: Choice, scope: Scope) -> Iterator[str]:
-        chosen = self.held.families[choice.attention]
-        others = [family for family in self.held.families.values() if family is not chosen]
-        for family in [chosen] if scope in ("head", "layer") else [chosen, *others]:
-            layers = range(family.n_layers) if scope == "all" else [min(choice.layer, family.n_layers - 1)]
-            one = [min(choice.head, family.n_heads - 1)]
-            heads = one if scope in ("head", "heads") else range(family.n_heads)
-            yield from (f"{family.name}:{layer}:{head}" for layer in layers for head in heads)
+    def _near(self, choice: Choice, scope: Scope) -> Iterator[str]:
+        chosen = self.run.attentions[choice.attention]
+        others = [view for view in self.run.attentions.values() if view is not chosen]
+        for view in [chosen] if scope in ("head", "layer") else [chosen, *others]:
+            layers = range(view.n_layers) if scope == "all" else [min(choice.layer, view.n_layers - 1)]
+            one = [min(choice.head, view.n_heads - 1)]
+            heads = one if scope in ("head", "heads") else range(view.n_heads)
+            yield from (f"{view.name}:{layer}:{head}" for layer in layers for head in heads)
+
+    def _with_cell(self, choice: Choice) -> Choice:
+        """Fill in the head's strongest cell, in a row with several open keys if there is one."""
+        if choice.cell:
+            return choice
+        view = self.run.attentions[choice.attention]
+        weights = view.weights(choice.layer)[choice.head]
+        has_choice = view.allowed.sum(axis=1, keepdims=True) > 1
+        open_cells = np.where(view.allowed & has_choice, weights, -1)
+        query, key = np.unravel_index(int(np.argmax(open_cells)), weights.shape)
+        return replace(choice, cell=(int(query), int(key)))
 
 
 def _rounded(weights: NDArray[np.float32]) -> NDArray[np.float32] | NDArray[np.uint16]:
-    """Weights as steps; unchanged if they are anything but numbers from 0 to 1.
+    """Weights as steps, rounded down; unchanged if any is not a number from 0 to 1.
 
-    A step is half a unit of the last decimal, so that its middle, rounded to that decimal or to fewer, is
-    written as the weight itself. What is less than the first step is 0.
+    A step is half a unit of the last decimal. Its middle, rounded to that decimal or to fewer, reads the same
+    as the weight itself. A weight smaller than the first step becomes 0.
     """
     # A float32 has 24 bits: in float64 the product is exact.
     steps = np.floor(weights.astype(np.float64) * STEPS)
     if not np.all((steps >= 0) & (steps <= STEPS)):
         return weights
     return steps.astype(np.uint16)
-
-
-def _with_cell(held: HeldRun, choice: Choice) -> Choice:
-    return choice if choice.cell else replace(choice, cell=_strongest(held, choice))
-
-
-def _strongest(held: HeldRun, choice: Choice) -> tuple[int, int]:
-    """The cell of the largest weight of the chosen head, in a row that has a choice if there is one."""
-    family = held.families[choice.attention]
-    weights = family.weights(choice.layer)[choice.head]
-    has_choice = family.allowed.sum(axis=1, keepdims=True) > 1
-    open_cells = np.where(family.allowed & has_choice, weights, -1)
-    query, key = np.unravel_index(int(np.argmax(open_cells)), weights.shape)
-    return int(query), int(key)

@@ -1,180 +1,178 @@
-"""The frames in which a run reaches the viewer: one to begin with, then pieces of it, as they are asked for.
+"""The frames that bring a run to the viewer: a first one, then pieces of the run when they are asked for.
 
-A run of up to `WHOLE` tokens a side comes with all its attention weights at once. Of a longer one the first
-frame has the tokens and the masks only; the grid gets maps pooled to its pixels, whole heads come on demand.
+A run of at most `MAX_SHORT` tokens a side comes with all its attention weights. The first frame of a longer
+run has only tokens and masks; the grid gets maps pooled to its pixels, and whole heads come on demand.
 
-A notebook gets a shorter run in that way too where its weights are many bytes. The browser then asks for all
-weights of an attention as soon as the grid has something to show that Python does not pool: scores, weights
-between words, or those without special tokens.
+A notebook also gets a short run piece by piece if its weights are many bytes. The browser then asks for all
+weights of an attention as soon as the grid shows something that Python does not pool: scores, weights between
+words, or weights without special tokens.
 
-A piece is named after what it holds; its arrays are named "<piece>/<array>":
+A piece is named after its content; its arrays are named "<piece>/<array>":
 
     weights:<attention>                  values (L, H, Q, K): all of an attention
     scores:<attention>                   values (L, H, Q, K), before the mask
     pooled:<attention>                   levels, low, high, strongest_query, strongest_key: see viz.pooling
-    head:<attention>:<layer>:<head>      weights (Q, K), and scores (Q, K) where they are known
-    vectors:<attention>:<layer>:<head>   q, k, v, z, moved ... (T, d): see `Family.vectors`
+    head:<attention>:<layer>:<head>      weights (Q, K), and scores (Q, K) if known
+    vectors:<attention>:<layer>:<head>   q, k, v, z, moved ... (T, d): see `AttentionView.vectors`
     row:<attention>:<query>              values (L, H, K): where every head looks from a query
-    lengths:<attention>                  values (L, H, K): how long each key's moved value is
+    lengths:<attention>                  values (L, H, K): the length of each key's moved value
     ranking:<attention>                  entropy, distance, ... (L, H): see `head_scores`
     other:<name>:<attention>:<layer>:<head>   weights, scores and moved (Q, K) of the same head in another
-                                         run: moved is each weight times the length of what it moves
+                                         run; moved is each weight times the length of the moved value
 
-All numbers are the run's own, in float32.
+All numbers are the run's own, in float32. The script calls an attention a family.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import FUTURE, Attention
+from transformer.analysis.attention_maps import Attention, closed_reasons
 from transformer.analysis.head_ranking import head_scores
 from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.figures.labels import visible
 from viz.pooling import pool_maps
 from viz.theme import Theme
 from viz.viewer.choice import VIEWS, Choice
-from viz.viewer.held_run import Family, HeldRun, Side
+from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun
 
-WHOLE = 64
-"""Up to this many tokens a side, all attention of a run is sent at once."""
+MAX_SHORT = 64
+"""Tokens a side up to which all attention of a run is sent at once."""
 POOLED_SIDE = 48
-"""Pixels of one map in the grid, at most; a larger one is pooled to them."""
+"""Pixels of a map's side in the grid; larger maps are pooled."""
 
 Arrays = dict[str, NDArray[Any]]
 
 
-def is_whole(held: HeldRun) -> bool:
-    """Whether all attention of a run is sent at once."""
-    return held.longest <= WHOLE
+def is_short(run: ViewerRun) -> bool:
+    """Whether all attention weights of a run are sent at once."""
+    return run.longest <= MAX_SHORT
 
 
 def run_frame(
-    held: HeldRun, theme: Theme, *, pieces: Iterable[str] | None = None, channel: str = "", **options: Any
+    run: ViewerRun, theme: Theme, *, pieces: Iterable[str] | None = None, channel: str = "", **options: Any
 ) -> bytes:
-    """Pack what the viewer begins with.
+    """Pack the viewer's first frame.
 
     Args:
-        held: the run.
-        theme: whose colours everything has.
-        pieces: what of the run comes with it; when left out all weights, unless the run is long.
+        run: the run.
+        theme: the colours of everything.
+        pieces: those to include; None for all weights of a short run, none of a long one.
         channel: the name under which updates of this view come.
         options: of the viewer: see `RunData` in run.js.
     """
-    arrays = closed(held)
+    arrays = closed_arrays(run)
     if pieces is None:
-        pieces = all_weights(held) if is_whole(held) else ()
+        pieces = weight_pieces(run) if is_short(run) else ()
     for name in pieces:
-        arrays |= piece(held, name)
-    return pack_frame(run_data(held, theme, channel=channel) | options, arrays)
+        arrays |= piece(run, name)
+    return pack_frame(run_data(run, theme, channel=channel) | options, arrays)
 
 
-def run_data(held: HeldRun, theme: Theme, *, channel: str = "") -> dict[str, Any]:
-    """What the viewer begins with, without the arrays; see `RunFrame` in run.js."""
+def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, Any]:
+    """The data of the first frame, without the arrays; see `RunFrame` in run.js."""
     return {
         "colors": color_data(theme),
         "channel": channel,
-        "run": run_id(held),
-        "unit": held.unit,
-        "whole": is_whole(held),
+        "run": run_id(run),
+        "unit": run.unit,
+        "whole": is_short(run),
         "pooled": POOLED_SIDE,
         "rounded": [],
         "absent": "",
-        "sides": {stack: _side_data(side) for stack, side in held.sides.items()},
-        "families": [_family_data(family) for family in held.families.values()],
-        "others": list(held.others),
+        "sides": {stack: _side_data(side) for stack, side in run.sides.items()},
+        "families": [_attention_data(attention) for attention in run.attentions.values()],
+        "others": list(run.others),
         "views": list(VIEWS),
         "grid": True,
         "detail": True,
     }
 
 
-def closed(held: HeldRun) -> Arrays:
-    """The closed cells of each attention: see `closed_cells`."""
-    return {f"closed:{name}": closed_cells(family)[0] for name, family in held.families.items()}
+def closed_arrays(run: ViewerRun) -> Arrays:
+    """The closed cells of each attention, (Q, K): 0 for open, else the number of the reason, from 1."""
+    arrays: Arrays = {}
+    for name, attention in run.attentions.items():
+        codes = np.zeros(attention.allowed.shape, np.uint8)
+        for code, cells in enumerate(closed_reasons(attention.allowed).values(), start=1):
+            codes[cells] = code
+        arrays[f"closed:{name}"] = codes
+    return arrays
 
 
-def update_frame(held: HeldRun, choice: Choice | None, pieces: Iterable[str] = ()) -> bytes:
-    """Pack what is chosen, unless it is None, and pieces; names that name none are told to be none."""
+def update_frame(run: ViewerRun, choice: Choice | None, pieces: Iterable[str] = ()) -> bytes:
+    """Pack a choice, unless it is None, and pieces; unknown names are listed as "none"."""
     arrays: Arrays = {}
     found: list[str] = []
-    none: list[str] = []
+    unknown: list[str] = []
     for name in dict.fromkeys(pieces):
         try:
-            arrays |= piece(held, name)
+            arrays |= piece(run, name)
         except (KeyError, IndexError, ValueError):
-            none.append(name)
+            unknown.append(name)
         else:
             found.append(name)
-    told = None if choice is None else choice.data()
-    data = {"run": run_id(held), "choice": told, "pieces": found, "none": none}
-    return pack_frame(data, arrays)
+    chosen = None if choice is None else choice.data()
+    return pack_frame({"run": run_id(run), "choice": chosen, "pieces": found, "none": unknown}, arrays)
 
 
-def piece(held: HeldRun, name: str) -> Arrays:
+def piece(run: ViewerRun, name: str) -> Arrays:
     """The arrays of a piece.
 
     Raises:
-        KeyError, IndexError, ValueError: for a name that names nothing here; it may come from a browser.
+        KeyError, IndexError, ValueError: for an unknown name; it may come from a browser.
     """
     kind, *where = name.split(":")
     if kind == "other":
         other, *where = where
-        held, kind = held.others[other](), "other"
+        run = run.others[other]()
     make, n_parts = _PIECES[kind]
     if len(where) != n_parts:
         raise ValueError(name)
-    return _named(name, make(held, *where))
+    attention = run.attentions[cast("Attention", where[0])]
+    numbers = [int(part) for part in where[1:]]
+    _check_place(attention, kind, numbers)
+    return {f"{name}/{key}": array for key, array in make(run, attention, *numbers).items()}
 
 
-def all_weights(held: HeldRun) -> list[str]:
-    """The pieces that have the weights of all heads."""
-    return [f"weights:{name}" for name in held.families]
+def weight_pieces(run: ViewerRun) -> list[str]:
+    """The pieces with the weights of all heads."""
+    return [f"weights:{name}" for name in run.attentions]
 
 
-def first_pieces(held: HeldRun, choice: Choice) -> list[str]:
-    """What the viewer will need beside the first frame of a long run."""
-    return [] if is_whole(held) else chosen_pieces(choice)
+def first_pieces(run: ViewerRun, choice: Choice) -> list[str]:
+    """The pieces that the viewer will need right after the first frame."""
+    return [] if is_short(run) else chosen_pieces(choice)
 
 
 def chosen_pieces(choice: Choice) -> list[str]:
-    """What is painted first where not all weights are there: the grid, and the chosen head."""
+    """The pieces painted first if not all weights are there: the grid and the chosen head."""
     return [f"pooled:{choice.attention}", f"head:{choice.attention}:{choice.layer}:{choice.head}"]
 
 
-def run_id(held: HeldRun) -> str:
-    """Tell a run from others: the same for the same tokens and weights.
+def run_id(run: ViewerRun) -> str:
+    """An id that is the same for the same tokens and weights.
 
-    Of a long one the last query's weights stand for all: they follow from all tokens that it could look at.
+    The last query's weights stand for all of a long run: they depend on all tokens that it may look at.
     """
     digest = hashlib.blake2b(digest_size=8)
-    for stack, side in held.sides.items():
+    for stack, side in run.sides.items():
         digest.update(repr((stack, side.tokens, side.written)).encode("utf-8", "backslashreplace"))
-    for name, family in held.families.items():
-        digest.update(f"{name} {family.n_layers} {family.n_heads}".encode())
-        for layer in range(family.n_layers):
-            weights = family.weights(layer)
-            digest.update((weights if is_whole(held) else weights[:, -1]).tobytes())
-    digest.update(repr(list(held.others)).encode())
+    for name, attention in run.attentions.items():
+        digest.update(f"{name} {attention.n_layers} {attention.n_heads}".encode())
+        for layer in range(attention.n_layers):
+            weights = attention.weights(layer)
+            digest.update((weights if is_short(run) else weights[:, -1]).tobytes())
+    digest.update(repr(list(run.others)).encode())
     return digest.hexdigest()
 
 
-def closed_cells(family: Family) -> tuple[NDArray[np.uint8], list[str]]:
-    """Why cells are closed: (Q, K) numbers of reasons, 0 where they are open, and the reasons in words.
-
-    The last query may look at all that came before: what is closed to it is padding.
-    """
-    padding = np.broadcast_to(~family.allowed[-1], family.allowed.shape)
-    codes = np.where(padding, 2, np.where(family.allowed, 0, 1)).astype(np.uint8)
-    return codes, [f"masked: {FUTURE}", "masked: padding"]
-
-
-def _side_data(side: Side) -> dict[str, Any]:
+def _side_data(side: SideTokens) -> dict[str, Any]:
     words = side.words
     return {
         "tokens": [brief(visible(token)) for token in side.tokens],
@@ -186,55 +184,42 @@ def _side_data(side: Side) -> dict[str, Any]:
     }
 
 
-def _family_data(family: Family) -> dict[str, Any]:
+def _attention_data(attention: AttentionView) -> dict[str, Any]:
     return {
-        "name": family.name,
-        "label": family.label,
-        "queries": family.queries,
-        "keys": family.keys,
-        "layers": family.n_layers,
-        "heads": family.n_heads,
-        "kv_heads": family.kv_heads,
-        "path": family.path,
-        "formula": family.formula,
-        "scale": family.scale,
-        "soft_cap": family.soft_cap,
-        "reasons": closed_cells(family)[1],
-        "has": family.has,
+        "name": attention.name,
+        "label": attention.label,
+        "queries": attention.queries,
+        "keys": attention.keys,
+        "layers": attention.n_layers,
+        "heads": attention.n_heads,
+        "kv_heads": attention.kv_heads,
+        "path": attention.path,
+        "formula": attention.formula,
+        "scale": attention.scale,
+        "soft_cap": attention.soft_cap,
+        "reasons": [f"masked: {reason}" for reason in closed_reasons(attention.allowed)],
+        "has": attention.has,
     }
 
 
-def _named(name: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {f"{name}/{key}": array for key, array in arrays.items()}
+def _check_place(attention: AttentionView, kind: str, numbers: Sequence[int]) -> None:
+    """Refuse a layer and a head, or a query, that an attention does not have."""
+    counts = (attention.allowed.shape[0],) if kind == "row" else (attention.n_layers, attention.n_heads)
+    if not all(0 <= number < count for number, count in zip(numbers, counts, strict=False)):
+        raise IndexError(numbers)
 
 
-def _stacked(of_layer: Callable[[int], NDArray[Any] | None] | None, family: Family) -> Arrays:
-    if of_layer is None:
-        raise KeyError(family.name)
-    layers = [of_layer(layer) for layer in range(family.n_layers)]
+def _stacked(values: Callable[[int], NDArray[Any] | None] | None, attention: AttentionView) -> Arrays:
+    if values is None:
+        raise KeyError(attention.name)
+    layers = [values(layer) for layer in range(attention.n_layers)]
     return {"values": np.stack([layer for layer in layers if layer is not None])}
 
 
-def _weights(held: HeldRun, attention: Attention) -> Arrays:
-    family = held.families[attention]
-    return _stacked(family.weights, family)
-
-
-def _scores(held: HeldRun, attention: Attention) -> Arrays:
-    family = held.families[attention]
-    return _stacked(family.scores, family)
-
-
-def _lengths(held: HeldRun, attention: Attention) -> Arrays:
-    family = held.families[attention]
-    return _stacked(family.lengths, family)
-
-
-def _pooled(held: HeldRun, attention: Attention) -> Arrays:
-    family = held.families[attention]
+def _pooled(_: ViewerRun, attention: AttentionView) -> Arrays:
     layers = [
-        pool_maps(family.weights(layer)[None], family.allowed, POOLED_SIDE)
-        for layer in range(family.n_layers)
+        pool_maps(attention.weights(layer)[None], attention.allowed, POOLED_SIDE)
+        for layer in range(attention.n_layers)
     ]
     names = ("levels", "low", "high", "strongest_query", "strongest_key")
     arrays: Arrays = {name: np.concatenate([getattr(pooled, name) for pooled in layers]) for name in names}
@@ -243,64 +228,49 @@ def _pooled(held: HeldRun, attention: Attention) -> Arrays:
     return arrays
 
 
-def _ranking(held: HeldRun, attention: Attention) -> Arrays:
-    family = held.families[attention]
-    special = held.sides[family.keys].special
-    is_self = family.queries == family.keys
+def _ranking(run: ViewerRun, attention: AttentionView) -> Arrays:
+    special = run.sides[attention.keys].special
+    is_self = attention.queries == attention.keys
     layers = [
-        head_scores(family.weights(layer), special, is_self_attention=is_self)
-        for layer in range(family.n_layers)
+        head_scores(attention.weights(layer), special, is_self_attention=is_self)
+        for layer in range(attention.n_layers)
     ]
     return {name: np.stack([layer[name] for layer in layers]) for name in layers[0]}
 
 
-def _place(family: Family, layer: str, head: str) -> tuple[int, int]:
-    at = int(layer), int(head)
-    if not (0 <= at[0] < family.n_layers and 0 <= at[1] < family.n_heads):
-        raise IndexError(at)
-    return at
+def _row(_: ViewerRun, attention: AttentionView, query: int) -> Arrays:
+    return {"values": np.stack([attention.weights(layer)[:, query] for layer in range(attention.n_layers)])}
 
 
-def _head(held: HeldRun, attention: Any, layer: str, head: str) -> Arrays:
-    family: Family = held.families[attention]
-    at = _place(family, layer, head)
-    arrays: Arrays = {"weights": family.weights(at[0])[at[1]]}
-    if family.scores is not None:
-        arrays["scores"] = family.scores(at[0])[at[1]]
+def _head(_: ViewerRun, attention: AttentionView, layer: int, head: int) -> Arrays:
+    arrays: Arrays = {"weights": attention.weights(layer)[head]}
+    if attention.scores is not None:
+        arrays["scores"] = attention.scores(layer)[head]
     return arrays
 
 
-def _row(held: HeldRun, attention: Attention, query: str) -> Arrays:
-    family = held.families[attention]
-    if not 0 <= int(query) < family.allowed.shape[0]:
-        raise IndexError(query)
-    return {"values": np.stack([family.weights(layer)[:, int(query)] for layer in range(family.n_layers)])}
+def _other_head(run: ViewerRun, attention: AttentionView, layer: int, head: int) -> Arrays:
+    """The arrays of `_head`, and what the head moves: the browser has no lengths of another run."""
+    arrays = _head(run, attention, layer, head)
+    lengths = attention.lengths and attention.lengths(layer)
+    return arrays if lengths is None else arrays | {"moved": arrays["weights"] * lengths[head]}
 
 
-def _other_head(held: HeldRun, attention: Attention, layer: str, head: str) -> Arrays:
-    """A head as `_head` has it, and what it moves, which the browser can't compute without the lengths."""
-    family = held.families[attention]
-    arrays = _head(held, attention, layer, head)
-    lengths = family.lengths and family.lengths(int(layer))
-    return arrays if lengths is None else arrays | {"moved": arrays["weights"] * lengths[int(head)]}
-
-
-def _vectors(held: HeldRun, attention: Attention, layer: str, head: str) -> Arrays:
-    family = held.families[attention]
-    if family.vectors is None:
-        raise KeyError(attention)
-    return dict(family.vectors(*_place(family, layer, head)))
+def _vectors(_: ViewerRun, attention: AttentionView, layer: int, head: int) -> Arrays:
+    if attention.vectors is None:
+        raise KeyError(attention.name)
+    return dict(attention.vectors(layer, head))
 
 
 _PIECES: dict[str, tuple[Callable[..., Arrays], int]] = {
-    "weights": (_weights, 1),
-    "scores": (_scores, 1),
+    "weights": (lambda _, attention: _stacked(attention.weights, attention), 1),
+    "scores": (lambda _, attention: _stacked(attention.scores, attention), 1),
+    "lengths": (lambda _, attention: _stacked(attention.lengths, attention), 1),
     "pooled": (_pooled, 1),
+    "ranking": (_ranking, 1),
+    "row": (_row, 2),
     "head": (_head, 3),
     "other": (_other_head, 3),
-    "row": (_row, 2),
     "vectors": (_vectors, 3),
-    "lengths": (_lengths, 1),
-    "ranking": (_ranking, 1),
 }
-"""How the pieces of a kind are made, and how many parts their names have after the kind."""
+"""By kind, the function that makes a piece, and the number of parts of its name after the kind."""

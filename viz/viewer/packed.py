@@ -1,4 +1,4 @@
-"""A run as a page has it: packed for its script, with what there is to say of what is in it."""
+"""A run packed for a page's script, with notes on what the page contains."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from viz.components.shared.frame import color_data, pack_frame
 from viz.theme import PALETTES
 from viz.viewer.choice import Choice
 from viz.viewer.contents import Contents, Scope, contents, shuffled
-from viz.viewer.frames import closed, run_data, update_frame
-from viz.viewer.held_run import HeldRun
+from viz.viewer.frames import closed_arrays, run_data, update_frame
+from viz.viewer.viewer_run import ViewerRun
 
 ABSENT = "Not in this file. Choose it in Headlight and save again, and it will be."
-"""What is said in the place of a picture whose numbers the file does not have."""
+"""Shown in place of a picture whose numbers the file does not have."""
 RUNS_IN_FULL = 10
-"""As many runs have as much room in a page as each would have in one of its own; more share it."""
+"""Runs up to which each has as much room as in a page of its own; more runs share that room."""
 
 
 @dataclass(frozen=True, eq=False)
 class PackedRun:
-    """A run with everything that a page has of it; it holds no tensor.
+    """A run with everything that a page needs of it, and no tensor.
 
     Attributes:
-        data: what the viewer begins with, as text.
-        choices: what is chosen, each time that the run is shown, as texts.
+        data: the viewer's first frame, in base64.
+        choices: an update frame for each time that the run is shown, in base64.
         sizes: of the model and its input, in words.
-        notes: what the page has of the run and what it has not, in sentences.
+        notes: sentences on what the page has of the run and what it lacks.
     """
 
     data: str
@@ -38,75 +38,72 @@ class PackedRun:
 
 
 def pack_run(
-    held: HeldRun, choices: Sequence[Choice], *, around: int, everything: bool = False, runs: int = 1
+    run: ViewerRun, choices: Sequence[Choice], *, overhead: int, everything: bool = False, runs: int = 1
 ) -> PackedRun:
     """Pack a run for a page.
 
     Args:
-        held: the run.
-        choices: what is chosen, each time that the run is shown: of that the page has most.
-        around: bytes of the page without its runs.
-        everything: put all numbers in exactly, whatever the size.
-        runs: how many the page has.
+        run: the run.
+        choices: one for each time that the run is shown; the page has most of these selections.
+        overhead: bytes of the page without its runs.
+        everything: store all numbers exactly, whatever the size.
+        runs: the number of runs in the page.
     """
     share = min(1.0, RUNS_IN_FULL / runs)
-    inside = contents(held, choices, around=around // runs, everything=everything, share=share)
+    inside = contents(run, choices, overhead=overhead // runs, everything=everything, share=share)
     return PackedRun(
-        data=_as_text(gzip.compress(_run_frame(inside), 6, mtime=0)),
-        choices=tuple(_as_text(update_frame(inside.held, choice)) for choice in inside.choices),
-        sizes=_sizes(held),
+        data=_base64(gzip.compress(_run_frame(inside), 6, mtime=0)),
+        choices=tuple(_base64(update_frame(inside.run, choice)) for choice in inside.choices),
+        sizes=_sizes(run),
         notes=tuple(_notes(inside)),
     )
 
 
-def _as_text(content: bytes) -> str:
+def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
 def _run_frame(inside: Contents) -> bytes:
-    data = run_data(inside.held, PALETTES["light"]) | {
-        "whole": inside.whole,
+    data = run_data(inside.run, PALETTES["light"]) | {
+        "whole": inside.has_all_weights,
         "rounded": list(inside.rounded),
         "absent": ABSENT,
         "palettes": {name: color_data(theme) for name, theme in PALETTES.items()},
     }
-    arrays = closed(inside.held) | inside.arrays
+    arrays = closed_arrays(inside.run) | inside.arrays
     return pack_frame(data, {name: shuffled(array) for name, array in arrays.items()})
 
 
-def _sizes(held: HeldRun) -> str:
-    families = held.families.values()
-    layers = " + ".join(str(family.n_layers) for family in families if family.queries == family.keys)
-    heads = max(family.n_heads for family in families)
-    tokens = " and ".join(str(len(side.tokens)) for side in held.sides.values())
+def _sizes(run: ViewerRun) -> str:
+    views = run.attentions.values()
+    layers = " + ".join(str(view.n_layers) for view in views if view.queries == view.keys)
+    heads = max(view.n_heads for view in views)
+    tokens = " and ".join(str(len(side.tokens)) for side in run.sides.values())
     return f"{layers} layers of {heads} heads · {tokens} tokens"
 
 
 def _notes(inside: Contents) -> Iterator[str]:
-    level = inside.level
+    level, views = inside.level, inside.run.attentions.values()
+    has_scores = any(view.scores for view in views)
     if level.exact == "all":
-        yield f"Every {_and_score(inside, '')} is the float32 number that the model computed."
+        number = "weight and score" if has_scores else "weight"
+        yield f"Every {number} is the float32 number that the model computed."
     else:
-        exact = f"The {_and_score(inside, 's')} of {_named(inside, level.exact)}"
-        yield f"{exact} are the float32 numbers that the model computed. {_of_the_rest(inside)}"
-    if any(family.vectors for family in inside.held.families.values()) and level.vectors != "all":
+        numbers = "weights and scores" if has_scores else "weights"
+        yield (
+            f"The {numbers} of {_named(inside, level.exact)} are the float32 numbers that the model "
+            f"computed. {_on_the_rest(inside, has_scores=has_scores)}"
+        )
+    if any(view.vectors for view in views) and level.vectors != "all":
         yield f"The vectors in this file (q, k, v, z) are those of {_named(inside, level.vectors)}."
 
 
-def _has_scores(inside: Contents) -> bool:
-    return any(family.scores for family in inside.held.families.values())
-
-
-def _and_score(inside: Contents, ending: str) -> str:
-    return f"weight{ending} and score{ending}" if _has_scores(inside) else f"weight{ending}"
-
-
-def _of_the_rest(inside: Contents) -> str:
-    if inside.whole:
-        scores = ", and the other scores are not in this file" if _has_scores(inside) else ""
+def _on_the_rest(inside: Contents, *, has_scores: bool) -> str:
+    if inside.has_all_weights:
+        scores = ", and the other scores are not in this file" if has_scores else ""
         return f"All other weights are rounded to 4 decimals{scores}."
     rounded = " The other heads of that layer are rounded to 4 decimals." if inside.rounded else ""
-    return f"Of the others it has the map in the grid.{rounded}"
+    return f"For the other heads it has only the maps in the grid.{rounded}"
 
 
 def _named(inside: Contents, scope: Scope) -> str:
@@ -114,9 +111,9 @@ def _named(inside: Contents, scope: Scope) -> str:
 
 
 def _place(inside: Contents, choice: Choice, scope: Scope) -> str:
-    family = inside.held.families[choice.attention].label
-    attention = family[0].lower() + family[1:]
-    each = "each attention" if len(inside.held.families) > 1 else f"the {attention}"
+    label = inside.run.attentions[choice.attention].label
+    attention = label[0].lower() + label[1:]
+    each = "each attention" if len(inside.run.attentions) > 1 else f"the {attention}"
     head = f"layer {choice.layer}, head {choice.head}"
     return {
         "head": f"{head} of the {attention}",

@@ -1,6 +1,6 @@
-"""Runs as one HTML file: it opens from a disk, without a server or a network, and draws what it holds.
+"""Runs as one HTML file that opens from a disk, without a server or a network.
 
-A page has one run, or several scenes that are stepped through, with the runs that they show.
+A page has one run, or several scenes to step through, with the runs that they show.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from string import Template
 from viz.figures.labels import visible_in_full
 from viz.theme import PALETTES, Theme
 from viz.viewer.choice import Choice
-from viz.viewer.held_run import HeldRun
 from viz.viewer.packed import PackedRun, pack_run
+from viz.viewer.viewer_run import ViewerRun
 
 SAVED = "Saved from Headlight. This file needs no network and sends nothing."
 LONGEST_TITLE, LONGEST_NAME = 60, 40
-"""Characters of the sentence in the title of the page, and in the name of its file."""
+"""Characters of the sentence in the page's title, and in its file's name."""
 LARGE = 120
-"""Characters of a sentence that is written large."""
+"""Characters up to which a sentence is set in large type."""
 KEYS = (
     "The arrow keys right and left, or Page Down and Page Up, go from scene to scene, Home and End to the "
     "first and the last one. F is the full screen and back."
 )
 _PAGE_COLORS = ("background", "surface", "text", "muted", "grid", "accent", "warning")
 _AROUND = 10_000
-"""Bytes of a page without its script and its numbers; tokens and names of a long run are some more."""
+"""Bytes of a page without its script and its numbers, with room for the tokens of a long run."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """What a page says of its run.
+    """The heading of a run.
 
     Attributes:
         sentence: as typed.
-        translation: the output; "" where the model writes nothing.
+        translation: the output; "" if the model writes nothing.
         model: its name.
     """
 
@@ -50,8 +50,8 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A packed run, and which of its choices it is shown with."""
+class ShownRun:
+    """A packed run, and the number of the choice that it is shown with."""
 
     run: PackedRun
     number: int = 0
@@ -59,40 +59,40 @@ class Shown:
 
 @dataclass(frozen=True)
 class PageScene:
-    """A scene as a page has it. All texts are data: whatever they hold is shown as it is.
+    """A scene of a page. All texts are data: they are shown literally.
 
     Attributes:
-        title: what it is called.
-        page: the name of the page of the app that it is a moment of.
-        heading: what stands above it.
+        title: its name.
+        page: the title of the app's page that it was saved from.
+        heading: of its run.
         caption: the user's own sentence; "" for none.
         shown: its run, if it has one.
-        notes: what is said in the place of a run, in sentences.
-        chosen: what was chosen, by name: told where there is no run.
-        address: of the moment in the app; "" for none.
+        notes: sentences shown in place of a run.
+        chosen: names and values of what was chosen, shown in place of a run.
+        address: of the scene in the app; "" for none.
     """
 
     title: str
     page: str
     heading: Heading
     caption: str = ""
-    shown: Shown | None = None
+    shown: ShownRun | None = None
     notes: tuple[str, ...] = ()
     chosen: tuple[tuple[str, str], ...] = ()
     address: str = ""
 
 
-def page(held: HeldRun, choice: Choice, heading: Heading, *, everything: bool = False) -> bytes:
+def page(run: ViewerRun, choice: Choice, heading: Heading, *, everything: bool = False) -> bytes:
     """Make the page of a run.
 
     Args:
-        held: the run.
-        choice: what is shown first, and of which the file has most.
-        heading: what stands above it. All texts are data: whatever they hold is shown as it is.
-        everything: put all numbers in exactly, whatever the size.
+        run: the run.
+        choice: what is shown first; the file has most of it.
+        heading: of the run. All texts are data: they are shown literally.
+        everything: store all numbers exactly, whatever the size.
     """
-    run = pack_run(held, [choice], around=around(), everything=everything)
-    return _page([PageScene("", "", heading, shown=Shown(run))], heading.sentence)
+    packed = pack_run(run, [choice], overhead=page_overhead(), everything=everything)
+    return _page([PageScene("", "", heading, shown=ShownRun(packed))], heading.sentence)
 
 
 def scenes_page(scenes: Sequence[PageScene]) -> bytes:
@@ -100,15 +100,15 @@ def scenes_page(scenes: Sequence[PageScene]) -> bytes:
     return _page(scenes, scenes[0].caption or scenes[0].title)
 
 
-def around() -> int:
+def page_overhead() -> int:
     """Bytes of a page without its runs."""
     return len(_script().encode()) + _AROUND
 
 
 def file_name(sentence: str) -> str:
-    """Name the file of a page after the first words of its sentence: letters, digits and dashes.
+    """Name the file of a page after the first words of its sentence: letters of any script, digits, dashes.
 
-    The letters are those of any script; it is no path, no option and no device on any system.
+    The name is no path, no option and no device on any system.
     """
     words = "".join(character if character.isalnum() else " " for character in visible_in_full(sentence))
     name = "-".join(_cut(words.lower(), LONGEST_NAME).rstrip("…").split())
@@ -116,11 +116,11 @@ def file_name(sentence: str) -> str:
 
 
 def _page(scenes: Sequence[PageScene], title: str) -> bytes:
-    """Make a page whose script can do nothing but draw: no other one may run, and nothing may be loaded."""
+    """Make a page that runs only its own script and loads nothing."""
     script = _script()
     runs = list(dict.fromkeys(scene.shown.run for scene in scenes if scene.shown))
     sections = [_section(scene, runs, is_first=scene is scenes[0]) for scene in scenes]
-    told = Template(_file("page.html")).substitute(
+    text = Template(_file("page.html")).substitute(
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         title=escape(f"{_cut(visible_in_full(title), LONGEST_TITLE)} · Headlight"),
         light=_page_colors(PALETTES["light"]),
@@ -130,7 +130,7 @@ def _page(scenes: Sequence[PageScene], title: str) -> bytes:
         runs="\n".join(_block("run", run.data) for run in runs),
         script=script,
     )
-    return told.encode()
+    return text.encode()
 
 
 def _section(scene: PageScene, runs: Sequence[PackedRun], *, is_first: bool) -> str:
@@ -149,7 +149,7 @@ def _section(scene: PageScene, runs: Sequence[PackedRun], *, is_first: bool) -> 
     )
 
 
-def _with_run(shown: Shown, number: int) -> str:
+def _with_run(shown: ShownRun, number: int) -> str:
     return (
         f'<div class="viewer" data-run="{number}"></div>\n'
         f'<div class="notes">\n{_paragraphs(shown.run.notes)}\n</div>\n'
@@ -171,7 +171,7 @@ def _translation(heading: Heading) -> str:
 
 
 def _block(name: str, content: str) -> str:
-    """A block of data for the script; its content is in base64."""
+    """A block of data for the script, in base64."""
     return f'<script type="text/plain" class="{name}">{content}</script>'
 
 
@@ -180,7 +180,7 @@ def _paragraphs(sentences: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as HTML shows it, its lines kept."""
+    """A text as HTML that shows it literally, line by line."""
     lines = (visible_in_full(line) if line else "" for line in text.replace("\r\n", "\n").split("\n"))
     return escape("\n".join(lines))
 
@@ -190,7 +190,7 @@ def _page_colors(theme: Theme) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """Cut a text between words, if there are any."""
+    """Cut a text, between words if possible."""
     if len(text) <= longest:
         return text
     head, _, _ = text[: longest + 1].rpartition(" ")
@@ -202,11 +202,11 @@ def _script() -> str:
     """The built script.
 
     Raises:
-        ValueError: it could end its own element.
+        ValueError: the script contains text that would end its own element.
     """
     script = (files("headlight") / "browser" / "attention_page.js").read_text(encoding="utf-8")
     if "</script" in script.lower() or "<!--" in script:
-        raise ValueError("attention_page.js can't stand in a page: it ends its own element.")
+        raise ValueError("attention_page.js can't be put into a page: it would end its own element.")
     return script
 
 

@@ -1,6 +1,6 @@
-"""One head as a table of numbers: what a saved notebook shows where no kernel runs, and so no viewer.
+"""One head as a table of numbers: a saved notebook shows it where no kernel runs, and so no viewer.
 
-Only plain HTML, without a script or an image: GitHub, nbviewer and an untrusted notebook take all else out.
+Only plain HTML, without scripts or images: GitHub, nbviewer and untrusted notebooks remove everything else.
 """
 
 from __future__ import annotations
@@ -12,28 +12,30 @@ from viz.components.shared.frame import brief
 from viz.figures.labels import visible
 from viz.theme import Theme, color_range
 from viz.viewer.choice import Choice
-from viz.viewer.held_run import HeldRun
+from viz.viewer.viewer_run import ViewerRun
 
-MOST = 24
-"""Rows, and columns, of the table: it is kept in the notebook's file."""
+MAX_TOKENS = 24
+"""Rows and columns of the table, which is stored in the notebook's file."""
 _DARK = 0.45
-"""Backgrounds that are brighter than that, of 1, have black text."""
+"""Brightness of a background, 0 to 1, above which its text is black."""
 
 
-def still_table(held: HeldRun, choice: Choice, theme: Theme) -> str:
+def still_table(run: ViewerRun, choice: Choice, theme: Theme) -> str:
     """Write the chosen head's weights as an HTML table: a row is a query, a column is a key."""
-    family = held.families[choice.attention]
-    weights = family.weights(choice.layer)[choice.head]
-    sides = held.sides[family.queries].tokens, held.sides[family.keys].tokens
-    queries, keys = (side[:MOST] for side in sides)
-    title = f"{family.label}, layer {choice.layer}, head {choice.head}: a row is a query, a column is a key"
+    attention = run.attentions[choice.attention]
+    weights = attention.weights(choice.layer)[choice.head]
+    sides = run.sides[attention.queries].tokens, run.sides[attention.keys].tokens
+    queries, keys = (side[:MAX_TOKENS] for side in sides)
+    title = (
+        f"{attention.label}, layer {choice.layer}, head {choice.head}: a row is a query, a column is a key"
+    )
     if (queries, keys) != sides:
         title += (
             f" (the first {len(queries)} of {len(sides[0])} queries, {len(keys)} of {len(sides[1])} keys)"
         )
     top = color_range(weights, signed=False)[1]
     rows = [_row("", [_head(key, "col") for key in keys])]
-    for query, own, is_open in zip(queries, weights, family.allowed, strict=False):
+    for query, own, is_open in zip(queries, weights, attention.allowed, strict=False):
         cells = [
             _cell(weight, top, theme) if can else "<td></td>"
             for weight, can, _ in zip(own.tolist(), is_open, keys, strict=False)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import Attention
-from viz.viewer.held_run import HeldRun, hold_weights
+from viz.viewer.viewer_run import ViewerRun, view_weights
 
 WORDS = [
     "yesterday",
@@ -64,7 +64,7 @@ def held_run(
     padding: int = 0,
     has_scores: bool = False,
     turned: int = 0,
-) -> HeldRun:
+) -> ViewerRun:
     """A run of made-up attention, as the viewer holds it.
 
     Args:
@@ -84,21 +84,21 @@ def held_run(
         name: np.roll(attention(*maps, *size, causal=name == "decoder"), turned, axis=1)
         for name, size in sizes.items()
     }
-    held = hold_weights(
+    held = view_weights(
         {name: list(values) for name, values in weights.items()},
         {"encoder": words(n_keys), "decoder": words(n_queries)},
     )
-    families = {}
-    for name, family in held.families.items():
-        allowed = family.allowed.copy()
-        if family.keys == "encoder":
+    attentions = {}
+    for name, attention in held.attentions.items():
+        allowed = attention.allowed.copy()
+        if attention.keys == "encoder":
             allowed[:, n_keys - padding :] = False
         open_weights = np.where(allowed, weights[name], 0)
         scores = np.log(weights[name] + 1e-4) + 4
-        families[name] = replace(
-            family,
+        attentions[name] = replace(
+            attention,
             allowed=allowed,
             weights=list(open_weights / open_weights.sum(axis=-1, keepdims=True)).__getitem__,
             scores=list(scores).__getitem__ if has_scores else None,
         )
-    return replace(held, families=families)
+    return replace(held, attentions=attentions)

@@ -24,7 +24,7 @@ from viz.components.prediction import Board, Place, prediction
 from viz.components.token_strip import StripToken, token_strip
 from viz.pages.shared.attention_view import viewer
 from viz.theme import palette
-from viz.viewer.held_run import HeldRun
+from viz.viewer.viewer_run import ViewerRun
 
 
 def show_viewer() -> None:
@@ -48,7 +48,7 @@ def show_run() -> None:
 
 
 @st.fragment
-def show_held(held: Callable[[], HeldRun]) -> None:
+def show_held(held: Callable[[], ViewerRun]) -> None:
     if st.button("another run"):
         st.session_state["turned"] = st.session_state.get("turned", 0) + 1
     choice = viewer(held(), key=f"viewer {ASKED.text}")

@@ -21,7 +21,7 @@ from viz.figures.labels import visible
 from viz.pages.explore.asked import RANDOM_SEED, TWIN
 from viz.pages.explore.attention import BEFORE
 from viz.viewer.choice import MEASURES, VIEWS
-from viz.viewer.frames import WHOLE
+from viz.viewer.frames import MAX_SHORT
 
 LONG = "the cat " * 40
 
@@ -79,7 +79,7 @@ def test_of_a_long_sentence_the_grid_and_the_chosen_head_come_first(views: Views
     assert views.pieces("viewer") == ["pooled:cross", "head:cross:0:2"]
     assert "weights:cross/values" not in views.held["viewer"]
     expected = weights_of(explored(LONG, "il gatto"), "cross")
-    assert expected.shape[-1] > WHOLE
+    assert expected.shape[-1] > MAX_SHORT
     np.testing.assert_allclose(
         views.array("viewer", "head:cross:0:2/weights"), expected[0, 2], atol=1e-6, rtol=1e-4
     )

@@ -15,9 +15,9 @@ from tests.viz.mounted import unpack_frame
 from transformer.loaded import LoadedModel
 from transformer.run import Run, run_again, run_sentence
 from viz.theme import PALETTES
-from viz.viewer.choice import first_choice
+from viz.viewer.choice import default_choice
 from viz.viewer.frames import update_frame
-from viz.viewer.held_run import HeldRun, hold
+from viz.viewer.viewer_run import ViewerRun, view_run
 
 LIGHT = PALETTES["light"]
 TEXT, TARGET = "the dog saw a cat , yesterday .", "ho visto il cane"
@@ -25,28 +25,28 @@ MODELS = KINDS | {"words": lambda: tiny_model(2), "sub-words": lambda: tiny_subw
 
 
 @cache
-def held(kind: str) -> tuple[LoadedModel, Run, HeldRun]:
+def held(kind: str) -> tuple[LoadedModel, Run, ViewerRun]:
     loaded = MODELS[kind]()
     run = run_sentence(loaded, TEXT, TARGET)
     other = tiny_model(3)
 
-    def twin() -> HeldRun:
-        return hold(run_again(other, run), other)
+    def twin() -> ViewerRun:
+        return view_run(run_again(other, run), other)
 
-    return loaded, run, hold(run, loaded, {"random weights": twin} if kind == "words" else None)
+    return loaded, run, view_run(run, loaded, {"random weights": twin} if kind == "words" else None)
 
 
-def long_run(n_source: int, n_target: int) -> HeldRun:
+def long_run(n_source: int, n_target: int) -> ViewerRun:
     """A run of so many tokens on each side, the special ones counted."""
     loaded = tiny_model(1, max_len=80)
     run = run_sentence(loaded, " ".join(["cat"] * (n_source - 1)), " ".join(["cane"] * (n_target - 1)))
     assert [len(tokens[0]) for tokens in (run.trace.src_tokens, run.trace.tgt_tokens)] == [n_source, n_target]
-    return hold(run, loaded)
+    return view_run(run, loaded)
 
 
-def update(own: HeldRun, *names: str) -> tuple[list[str], dict[str, NDArray[Any]]]:
+def update(own: ViewerRun, *names: str) -> tuple[list[str], dict[str, NDArray[Any]]]:
     """The pieces that come when these are asked for, and their arrays."""
-    data, arrays = unpack_frame(update_frame(own, first_choice(own), names))
+    data, arrays = unpack_frame(update_frame(own, default_choice(own), names))
     return data["pieces"], arrays
 
 

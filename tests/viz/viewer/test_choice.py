@@ -18,13 +18,13 @@ from tests.support.models import tiny_model, tiny_subword_model
 from transformer.analysis.attention_maps import Words
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
-from viz.viewer.choice import ADDING, MEASURES, NAMES, SORTS, VIEWS, Choice, first_choice, read_choice
-from viz.viewer.held_run import Family, HeldRun, Side, hold, hold_weights, until
+from viz.viewer.choice import ADDITIVE, MEASURES, NAMES, SORTS, VIEWS, Choice, default_choice, read_choice
+from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun, truncated, view_run, view_weights
 
 
-def held_run(loaded: LoadedModel, text: str = "the dog's cats saw .") -> HeldRun:
-    twin = hold(run_sentence(loaded, text), loaded)
-    return hold(run_sentence(loaded, text), loaded, {"random weights": lambda: twin})
+def held_run(loaded: LoadedModel, text: str = "the dog's cats saw .") -> ViewerRun:
+    twin = view_run(run_sentence(loaded, text), loaded)
+    return view_run(run_sentence(loaded, text), loaded, {"random weights": lambda: twin})
 
 
 HELD = {
@@ -32,21 +32,21 @@ HELD = {
     "sub-words": held_run(tiny_subword_model(2)),
     "decoder-only": held_run(KINDS["rotary"](), "the cat"),
     "encoder-only": held_run(KINDS["masked"](), "the cat"),
-    "without words": (cut := until(held_run(tiny_model(1)), 2, {"decoder": 3, "cross": 6})),
-    "weights alone": hold_weights({"decoder": [cut.families["decoder"].weights(0)]}, {"decoder": "abc"}),
+    "without words": (cut := truncated(held_run(tiny_model(1)), 2, {"decoder": 3, "cross": 6})),
+    "weights alone": view_weights({"decoder": [cut.attentions["decoder"].weights(0)]}, {"decoder": "abc"}),
 }
 
 
-def choices(held: HeldRun) -> st.SearchStrategy[Choice]:
+def choices(held: ViewerRun) -> st.SearchStrategy[Choice]:
     """Every choice that a run allows."""
-    return st.sampled_from(list(held.families)).flatmap(
-        lambda name: choices_of(held, held.families[name].name)
+    return st.sampled_from(list(held.attentions)).flatmap(
+        lambda name: choices_of(held, held.attentions[name].name)
     )
 
 
 @st.composite
-def choices_of(draw: st.DrawFn, held: HeldRun, name: Any) -> Choice:
-    family = held.families[name]
+def choices_of(draw: st.DrawFn, held: ViewerRun, name: Any) -> Choice:
+    family = held.attentions[name]
     n_queries, n_keys = family.allowed.shape
     measure = draw(st.sampled_from(MEASURES if family.scores else ["weights"]))
     sides = held.sides[family.queries], held.sides[family.keys]
@@ -60,7 +60,7 @@ def choices_of(draw: st.DrawFn, held: HeldRun, name: Any) -> Choice:
         view=draw(st.sampled_from(VIEWS)),
         cell=draw(st.none() | st.tuples(st.integers(0, n_queries - 1), st.integers(0, n_keys - 1))),
         measure=measure,
-        by=draw(st.sampled_from(["token", "word"] if has_parts and measure in ADDING else ["token"])),
+        by=draw(st.sampled_from(["token", "word"] if has_parts and measure in ADDITIVE else ["token"])),
         rows=draw(st.sampled_from(["read", "written"] if sides[0].written else ["read"])),
         special=draw(st.sampled_from(["keep", "hide", "spread"])),
         against=draw(st.sampled_from(["", *held.others, *(f"head {head}" for head in heads)])),
@@ -72,7 +72,7 @@ def choices_of(draw: st.DrawFn, held: HeldRun, name: Any) -> Choice:
     )
 
 
-def tells_apart(sort: str, sides: tuple[Side, Side], family: Family) -> bool:
+def tells_apart(sort: str, sides: tuple[SideTokens, SideTokens], family: AttentionView) -> bool:
     """Whether heads can be ordered so: by distance where queries and keys are the same tokens, and so on."""
     return {"distance": sides[0] is sides[1], "special": bool(sides[1].special)}.get(sort, True)
 
@@ -117,8 +117,8 @@ def test_a_choice_made_in_one_run_is_a_choice_of_any_other(kind: str, data: st.D
     assert_possible(read_choice(data.draw(choices(other)).data(), HELD[kind]), HELD[kind])
 
 
-def assert_possible(choice: Choice, held: HeldRun) -> None:
-    family = held.families[choice.attention]
+def assert_possible(choice: Choice, held: ViewerRun) -> None:
+    family = held.attentions[choice.attention]
     assert 0 <= choice.layer < family.n_layers
     assert 0 <= choice.head < family.n_heads
     if choice.cell is not None:
@@ -145,9 +145,9 @@ def test_a_layer_or_head_too_many_is_the_last_one() -> None:
 
 
 def test_nobody_has_chosen_the_last_layer_of_the_cross_attention_is_shown() -> None:
-    assert first_choice(HELD["words"]) == Choice("cross", 2)
-    assert first_choice(HELD["decoder-only"]) == Choice("decoder", 1)
-    assert first_choice(HELD["encoder-only"]) == Choice("encoder", 2)
+    assert default_choice(HELD["words"]) == Choice("cross", 2)
+    assert default_choice(HELD["decoder-only"]) == Choice("decoder", 1)
+    assert default_choice(HELD["encoder-only"]) == Choice("encoder", 2)
 
 
 def test_what_is_not_told_is_as_in_the_first_choice_as_far_as_the_run_allows_it() -> None:
@@ -192,10 +192,10 @@ def test_the_nearest_possible_choice_as_the_browser_has_it(case: dict[str, Any])
     assert json.loads(json.dumps(choice.data())) == expected
 
 
-def run_of(described: dict[str, Any]) -> HeldRun:
+def run_of(described: dict[str, Any]) -> ViewerRun:
     """A run of the described sizes, whose numbers nothing here asks for."""
     sides = {
-        name: Side(
+        name: SideTokens(
             tuple(side["tokens"]),
             tuple(side["special"]),
             Words(tuple(side["words"]), np.array(side["word_of"])) if side["words"] else None,
@@ -204,11 +204,13 @@ def run_of(described: dict[str, Any]) -> HeldRun:
         for name, side in described["sides"].items()
     }
     families = {own["name"]: family_of(own, sides) for own in described["families"]}
-    return HeldRun(sides, families, others=dict.fromkeys(described["others"], Mock()))
+    return ViewerRun(sides, families, others=dict.fromkeys(described["others"], Mock()))
 
 
-def family_of(own: dict[str, Any], sides: dict[Any, Side]) -> Family:
+def family_of(own: dict[str, Any], sides: dict[Any, SideTokens]) -> AttentionView:
     queries, keys = own["queries"], own["keys"]
     allowed = np.ones((len(sides[queries].tokens), len(sides[keys].tokens)), bool)
     known = dict.fromkeys(own["has"], Mock())
-    return Family(own["name"], "", queries, keys, own["layers"], own["heads"], allowed, Mock(), **known)
+    return AttentionView(
+        own["name"], "", queries, keys, own["layers"], own["heads"], allowed, Mock(), **known
+    )

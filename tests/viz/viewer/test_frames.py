@@ -16,18 +16,17 @@ from transformer.analysis.attention_maps import FUTURE, attention_record
 from transformer.run import force, run_sentence
 from viz.figures.labels import visible
 from viz.pooling import pool_maps
-from viz.viewer.choice import Choice, first_choice
+from viz.viewer.choice import Choice, default_choice
 from viz.viewer.frames import (
+    MAX_SHORT,
     POOLED_SIDE,
-    WHOLE,
-    closed_cells,
     first_pieces,
-    is_whole,
+    is_short,
     run_frame,
     run_id,
     update_frame,
 )
-from viz.viewer.held_run import hold, hold_weights
+from viz.viewer.viewer_run import view_run, view_weights
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -35,9 +34,9 @@ def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
     _, run, own = held(kind)
     data, arrays = unpack_frame(run_frame(own, LIGHT, channel="here", grid=False))
     assert (data["channel"], data["whole"], data["grid"], data["detail"]) == ("here", True, False, True)
-    assert [family["name"] for family in data["families"]] == list(own.families)
-    assert set(arrays) == {f"closed:{n}" for n in own.families} | {
-        f"weights:{n}/values" for n in own.families
+    assert [family["name"] for family in data["families"]] == list(own.attentions)
+    assert set(arrays) == {f"closed:{n}" for n in own.attentions} | {
+        f"weights:{n}/values" for n in own.attentions
     }
     for family in data["families"]:
         name, n_layers = family["name"], family["layers"]
@@ -56,13 +55,13 @@ def test_sides_and_depths_are_unequal_here() -> None:
     """So that a swapped axis or stack could not hide in these tests."""
     own = held("words")[2]
     assert len(own.sides["encoder"].tokens) != len(own.sides["decoder"].tokens)
-    assert own.families["encoder"].n_layers != own.families["decoder"].n_layers
+    assert own.attentions["encoder"].n_layers != own.attentions["decoder"].n_layers
     assert (
         len(
             {
                 len(own.sides["encoder"].tokens),
                 len(own.sides["decoder"].tokens),
-                own.families["cross"].n_heads,
+                own.attentions["cross"].n_heads,
             }
         )
         == 3
@@ -91,12 +90,10 @@ def test_a_closed_cell_has_its_reason() -> None:
     run = force(
         loaded, loaded.source.describe_ids([cat, pad, dog, pad]), loaded.target.describe_ids([5, pad, 6])
     )
-    families = hold(run, loaded).families
-    codes, reasons = closed_cells(families["decoder"])
-    assert reasons == [f"masked: {FUTURE}", "masked: padding"]
-    assert codes.tolist() == [[0, 1, 2, 1], [0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 2, 0]]
-    codes, _ = closed_cells(families["cross"])
-    assert codes.tolist() == [[0, 2, 0, 2, 0]] * 4
+    data, arrays = unpack_frame(run_frame(view_run(run, loaded), LIGHT))
+    assert data["families"][1]["reasons"] == [f"masked: {FUTURE}", "masked: padding"]
+    assert arrays["closed:decoder"].tolist() == [[0, 1, 2, 1], [0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 2, 0]]
+    assert arrays["closed:cross"].tolist() == [[0, 2, 0, 2, 0]] * 4
 
 
 def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
@@ -113,25 +110,25 @@ def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
 # Long runs
 
 
-@pytest.mark.parametrize("n_source, n_target", [(WHOLE, 7), (7, WHOLE)])
+@pytest.mark.parametrize("n_source, n_target", [(MAX_SHORT, 7), (7, MAX_SHORT)])
 def test_up_to_64_tokens_all_weights_come_at_once(n_source: int, n_target: int) -> None:
     own = long_run(n_source, n_target)
-    assert WHOLE == 64
+    assert MAX_SHORT == 64
     data, arrays = unpack_frame(run_frame(own, LIGHT))
-    assert data["whole"] is is_whole(own) is True
+    assert data["whole"] is is_short(own) is True
     assert arrays["weights:cross/values"].shape == (3, 3, n_target, n_source)
-    assert first_pieces(own, first_choice(own)) == []
+    assert first_pieces(own, default_choice(own)) == []
 
 
-@pytest.mark.parametrize("n_source, n_target", [(WHOLE + 1, 7), (7, WHOLE + 1)])
+@pytest.mark.parametrize("n_source, n_target", [(MAX_SHORT + 1, 7), (7, MAX_SHORT + 1)])
 def test_of_more_tokens_come_pooled_maps_and_the_chosen_head(n_source: int, n_target: int) -> None:
     own = long_run(n_source, n_target)
     data, arrays = unpack_frame(run_frame(own, LIGHT))
-    assert data["whole"] is is_whole(own) is False
-    assert (data["pooled"], set(arrays)) == (POOLED_SIDE, {f"closed:{name}" for name in own.families})
+    assert data["whole"] is is_short(own) is False
+    assert (data["pooled"], set(arrays)) == (POOLED_SIDE, {f"closed:{name}" for name in own.attentions})
     choice = Choice("cross", 1, 2)
     assert first_pieces(own, choice) == ["pooled:cross", "head:cross:1:2"]
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         _, pieces = update(own, f"pooled:{name}", f"head:{name}:1:2")
         assert_same(pieces[f"head:{name}:1:2/weights"], family.weights(1)[2])
         weights = np.stack([family.weights(layer) for layer in range(family.n_layers)])
@@ -158,7 +155,7 @@ HOSTILE = [
 def test_hostile_tokens_travel_as_text() -> None:
     n = len(HOSTILE)
     weights = np.full((1, n, n), 1 / n, np.float32)
-    own = hold_weights({"encoder": [weights]}, {"encoder": HOSTILE})
+    own = view_weights({"encoder": [weights]}, {"encoder": HOSTILE})
     frame = run_frame(own, LIGHT)
     data, _ = unpack_frame(frame)
     tokens = data["sides"]["encoder"]["tokens"]
@@ -170,7 +167,7 @@ def test_hostile_tokens_travel_as_text() -> None:
         assert not any(character in token for character in "\x00\x1b\u202e\u2028\u200b")
     (length,) = struct.unpack_from("<I", frame)
     frame[4 : 4 + length].decode("ascii")
-    assert run_id(own) != run_id(hold_weights({"encoder": [weights]}, {"encoder": HOSTILE[::-1]}))
+    assert run_id(own) != run_id(view_weights({"encoder": [weights]}, {"encoder": HOSTILE[::-1]}))
 
 
 def test_numbers_that_are_none_travel_and_break_nothing() -> None:
@@ -178,7 +175,7 @@ def test_numbers_that_are_none_travel_and_break_nothing() -> None:
     loaded = tiny_model(2)
     state = dict(loaded.model.state_dict())
     state["encoder.layers.0.self_attn.w_q.weight"][:] = torch.nan
-    own = hold(run_sentence(loaded, TEXT, TARGET), loaded)
+    own = view_run(run_sentence(loaded, TEXT, TARGET), loaded)
     _, arrays = unpack_frame(run_frame(own, LIGHT))
     assert np.isnan(arrays["weights:encoder/values"]).all()
     names = [f"{kind}:encoder" for kind in ("scores", "pooled", "lengths", "ranking")]

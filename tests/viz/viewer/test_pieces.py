@@ -16,15 +16,15 @@ from transformer.analysis.attention_maps import attention_record
 from transformer.analysis.head_ranking import head_scores
 from transformer.analysis.moved import moved_lengths
 from transformer.run import run_again
-from viz.viewer.choice import first_choice
+from viz.viewer.choice import default_choice
 from viz.viewer.frames import piece, run_frame, update_frame
-from viz.viewer.held_run import hold_weights
+from viz.viewer.viewer_run import view_weights
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_scores_and_heads_are_the_trace_s(kind: str) -> None:
     _, run, own = held(kind)
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         (_, all_scores) = update(own, f"scores:{name}")
         for layer, head in product(range(family.n_layers), range(family.n_heads)):
             record = attention_record(run.trace, name, layer)
@@ -39,7 +39,7 @@ def test_scores_and_heads_are_the_trace_s(kind: str) -> None:
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_row_is_where_every_head_looks_from_a_query(kind: str) -> None:
     _, run, own = held(kind)
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         for query in range(family.allowed.shape[0]):
             _, arrays = update(own, f"row:{name}:{query}")
             row = arrays[f"row:{name}:{query}/values"]
@@ -51,7 +51,7 @@ def test_a_row_is_where_every_head_looks_from_a_query(kind: str) -> None:
 @pytest.mark.parametrize("kind", MODELS)
 def test_vectors_are_the_trace_s(kind: str) -> None:
     _, run, own = held(kind)
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         shared = family.n_heads // family.kv_heads
         for layer, head in product(range(family.n_layers), range(family.n_heads)):
             asked = f"vectors:{name}:{layer}:{head}"
@@ -75,7 +75,7 @@ def test_vectors_are_the_trace_s(kind: str) -> None:
 @pytest.mark.parametrize("kind", MODELS)
 def test_heads_are_ranked_by_the_trace_s_weights(kind: str) -> None:
     _, run, own = held(kind)
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         _, arrays = update(own, f"ranking:{name}")
         for layer in range(family.n_layers):
             weights = attention_record(run.trace, name, layer).weights[0].numpy()
@@ -100,13 +100,13 @@ def test_the_same_head_of_another_run_comes_with_that_run_s_numbers() -> None:
         assert lengths is not None
         moved = record.weights[0, head].numpy() * lengths[head]
         np.testing.assert_allclose(arrays[f"{asked}/moved"], moved, rtol=1e-6)
-        assert not np.array_equal(arrays[f"{asked}/weights"], own.families["cross"].weights(layer)[head])
+        assert not np.array_equal(arrays[f"{asked}/weights"], own.attentions["cross"].weights(layer)[head])
 
 
 def test_of_weights_alone_only_what_is_known_comes() -> None:
-    weights = held("words")[2].families["cross"].weights(1)
+    weights = held("words")[2].attentions["cross"].weights(1)
     n_queries, n_keys = weights.shape[1:]
-    own = hold_weights({"cross": [weights]}, {"decoder": "q" * n_queries, "encoder": "k" * n_keys})
+    own = view_weights({"cross": [weights]}, {"decoder": "q" * n_queries, "encoder": "k" * n_keys})
     came, arrays = update(own, "scores:cross", "vectors:cross:0:0", "lengths:cross", "head:cross:0:1")
     assert came == ["head:cross:0:1"]
     assert list(arrays) == ["head:cross:0:1/weights"]
@@ -151,7 +151,7 @@ def test_a_name_that_names_nothing_is_left_out(name: str) -> None:
     own = held("words")[2]
     came, arrays = update(own, "scores:cross", name, "row:cross:0", name)
     assert came == ["scores:cross", "row:cross:0"]
-    told, _ = unpack_frame(update_frame(own, first_choice(own), ["scores:cross", name]))
+    told, _ = unpack_frame(update_frame(own, default_choice(own), ["scores:cross", name]))
     assert told["none"] == [name], "so that it is not asked for again"
     assert set(arrays) == {"scores:cross/values", "row:cross:0/values"}
 

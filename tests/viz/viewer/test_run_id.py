@@ -13,15 +13,15 @@ from tests.viz.viewer.runs import LIGHT, held, long_run
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.viewer.choice import Choice
-from viz.viewer.frames import WHOLE, run_frame, run_id, update_frame
-from viz.viewer.held_run import hold, hold_weights
+from viz.viewer.frames import MAX_SHORT, run_frame, run_id, update_frame
+from viz.viewer.viewer_run import view_run, view_weights
 
 
 def test_a_run_is_told_from_runs_of_other_tokens_and_weights() -> None:
     loaded = tiny_model(2)
 
     def of(text: str, target: str, model: LoadedModel = loaded) -> str:
-        return run_id(hold(run_sentence(model, text, target), model))
+        return run_id(view_run(run_sentence(model, text, target), model))
 
     ids = [
         of("the dog saw", "il cane"),
@@ -42,18 +42,18 @@ def test_a_run_is_told_by_the_weights_of_every_layer(layer: int) -> None:
     changed = weights.copy()
     changed[layer, 1, 2, 3] += np.float32(1e-6)
     both = (
-        hold_weights({"cross": list(each)}, {"decoder": "abcde", "encoder": "abcdefg"})
+        view_weights({"cross": list(each)}, {"decoder": "abcde", "encoder": "abcdefg"})
         for each in (weights, changed)
     )
     assert len(set(map(run_id, both))) == 2
 
 
 def test_a_long_run_is_told_from_others_too() -> None:
-    assert run_id(long_run(WHOLE + 1, 7)) == run_id(long_run(WHOLE + 1, 7))
-    assert run_id(long_run(WHOLE + 1, 7)) != run_id(long_run(WHOLE + 2, 7))
+    assert run_id(long_run(MAX_SHORT + 1, 7)) == run_id(long_run(MAX_SHORT + 1, 7))
+    assert run_id(long_run(MAX_SHORT + 1, 7)) != run_id(long_run(MAX_SHORT + 2, 7))
     loaded = [tiny_model(seed, max_len=80) for seed in (1, 2)]
-    text = "cat " * WHOLE
-    assert len({run_id(hold(run_sentence(model, text, "il cane"), model)) for model in loaded}) == 2
+    text = "cat " * MAX_SHORT
+    assert len({run_id(view_run(run_sentence(model, text, "il cane"), model)) for model in loaded}) == 2
 
 
 def test_a_choice_makes_no_other_run() -> None:

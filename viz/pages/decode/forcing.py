@@ -24,7 +24,7 @@ from viz.pages.shared.sentence import run_or_warn
 from viz.run_figures.decoding import targets_figure
 from viz.session import current_choice, current_model, current_theme, run_of, token_unit
 from viz.text_session import boxes_of, current_texts, texts_to_address
-from viz.viewer.held_run import hold
+from viz.viewer.viewer_run import view_run
 
 FORCED, FREE = "given: the reference", "free: the model's own words"
 
@@ -120,14 +120,14 @@ def _attentions(forced: Run, free: Run) -> None:
     name: Attention = "decoder" if free.encoder_input is None else "cross"
     label, where = ATTENTION_LABELS[name], "source" if name == "cross" else "text so far"
     st.markdown(f"**{label} of one head in both**: where it looks in the {where}, row by row")
-    runs = [hold(run, loaded) for run in (forced, free)]
+    runs = [view_run(run, loaded) for run in (forced, free)]
     choice = None
     for column, heading, key, held in zip(
         st.columns(2), (FORCED, FREE), ("forcing_forced", "forcing_free"), runs, strict=True
     ):
         with column:
             st.markdown(_heading(heading))
-            alone = replace(held, families={name: held.families[name]})
+            alone = replace(held, attentions={name: held.attentions[name]})
             choice = viewer(alone, key=key, prefix="forcing_", grid=False, views=["head"], detail=False)
     assert choice is not None
     computed_by(scaled_dot_product_attention, attention_record(free.trace, name, choice.layer).path)

@@ -16,7 +16,7 @@ from viz.pages.shared.explain import computed_by
 from viz.session import current_model, token_unit
 from viz.text_session import boxes_of, current_texts, use_sentence
 from viz.viewer.choice import Choice
-from viz.viewer.held_run import HeldRun, hold, until
+from viz.viewer.viewer_run import ViewerRun, truncated, view_run
 
 EXPLORE = "viz/pages/explore/page.py"
 PREFIX = "beam_"
@@ -52,19 +52,19 @@ def _viewer(run: Run, row: int) -> None:
     computed_by(scaled_dot_product_attention, path)
 
 
-def seen_at(run: Run, row: int) -> HeldRun:
+def seen_at(run: Run, row: int) -> ViewerRun:
     """The run as it was when position `row` was the newest: what comes later was not there yet."""
-    held = hold(run, current_model())
+    held = view_run(run, current_model())
     n_keys: dict[Attention, int] = {"decoder": row + 1}
-    if "cross" in held.families:
-        n_keys["cross"] = held.families["cross"].allowed.shape[1]
-    return until(held, row, n_keys)
+    if "cross" in held.attentions:
+        n_keys["cross"] = held.attentions["cross"].allowed.shape[1]
+    return truncated(held, row, n_keys)
 
 
-def _first_choice(held: HeldRun, row: int) -> Choice:
+def _first_choice(held: ViewerRun, row: int) -> Choice:
     """All heads from the newest token; of the last layer's first head the key that it looks at most."""
-    name: Attention = "cross" if "cross" in held.families else "decoder"
-    family = held.families[name]
+    name: Attention = "cross" if "cross" in held.attentions else "decoder"
+    family = held.attentions[name]
     key = int(np.argmax(family.weights(family.n_layers - 1)[0, row]))
     return Choice(name, family.n_layers - 1, view="token", cell=(row, key))
 

@@ -9,7 +9,7 @@ from transformer.run import Run
 from viz.pages.shared.model_choice import model_said
 from viz.session import ModelChoice, load_model, twin_run
 from viz.text_session import texts_said
-from viz.viewer.held_run import HeldRun, hold
+from viz.viewer.viewer_run import ViewerRun, view_run
 
 RANDOM_SEED = 1
 TWIN = "random weights"
@@ -34,8 +34,10 @@ def asked_said(said: Mapping[str, str]) -> Asked:
     return Asked(choice, *texts_said(load_model(choice), said))
 
 
-def held_run(asked: Asked, run: Run, others: Mapping[str, Callable[[], HeldRun]] | None = None) -> HeldRun:
+def held_run(
+    asked: Asked, run: Run, others: Mapping[str, Callable[[], ViewerRun]] | None = None
+) -> ViewerRun:
     """Hold the run of what is asked for, to be compared with random weights and with others."""
     loaded = load_model(asked.choice)
-    twin = {TWIN: lambda: hold(twin_run(*asked, RANDOM_SEED), loaded)}
-    return hold(run, loaded, {**twin, **(others or {})})
+    twin = {TWIN: lambda: view_run(twin_run(*asked, RANDOM_SEED), loaded)}
+    return view_run(run, loaded, {**twin, **(others or {})})

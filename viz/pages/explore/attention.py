@@ -18,7 +18,7 @@ from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import goes_into_italian
 from viz.session import current_choice, current_model, load_model, run_of, token_unit
 from viz.text_session import current_texts
-from viz.viewer.held_run import HeldRun, hold
+from viz.viewer.viewer_run import ViewerRun, view_run
 
 BEFORE = "the run before"
 """What the sentence and model are called that were explored before these, where both have as many tokens."""
@@ -47,7 +47,7 @@ def _asked() -> Asked:
     return Asked(current_choice(), *current_texts())
 
 
-def _before(run: Run) -> dict[str, Callable[[], HeldRun]]:
+def _before(run: Run) -> dict[str, Callable[[], ViewerRun]]:
     """The run before, if this one can be compared with it cell by cell."""
     shapes = [
         (n_layers(run.trace, name), *attention_record(run.trace, name, 0).weights.shape)
@@ -60,4 +60,4 @@ def _before(run: Run) -> dict[str, Callable[[], HeldRun]]:
     if before is None or before[1] != shapes:
         return {}
     asked: Asked = before[0]
-    return {BEFORE: lambda: hold(run_of(*asked), load_model(asked.choice))}
+    return {BEFORE: lambda: view_run(run_of(*asked), load_model(asked.choice))}

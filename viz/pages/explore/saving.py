@@ -24,7 +24,7 @@ from viz.text_session import current_texts
 from viz.theme import color_range
 from viz.viewer import page
 from viz.viewer.choice import Choice
-from viz.viewer.held_run import HeldRun
+from viz.viewer.viewer_run import ViewerRun
 
 WHOLE_LAYER = ("layer", "map")
 """The views that show all heads of a layer."""
@@ -37,7 +37,7 @@ def file_name(choice: Choice) -> str:
     return f"{choice.attention}-attention-{choice.measure}{by}-layer{choice.layer}{head}"
 
 
-def save_view(run: Run, held: HeldRun, choice: Choice) -> None:
+def save_view(run: Run, held: ViewerRun, choice: Choice) -> None:
     """Offer the viewer as a file, with what is chosen in it: made when the button is clicked.
 
     Args:

@@ -30,7 +30,7 @@ from viz.pages.shared.explain import prose
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.sentence import run_or_warn
 from viz.session import current_choice, current_model
-from viz.viewer.held_run import hold
+from viz.viewer.viewer_run import view_run
 from viz.widgets import LARGEST_SEED, clamp_choice, in_a_row, pick_button, pick_seed, set_choice
 
 SEED, LEVEL = "bug", "bug_level"
@@ -90,7 +90,7 @@ def _patient(broke: Broke) -> None:
     else:
         loaded = broke.case.loaded
         sound = broke.broken.sound
-        held = hold(broke.broken.run, loaded, {NAMES[0]: lambda: hold(sound, loaded)})
+        held = view_run(broke.broken.run, loaded, {NAMES[0]: lambda: view_run(sound, loaded)})
         st.caption(
             "The patient's attention; under More, a head can be compared with that of the model as it should "
             "be. The arithmetic is written as it should be: where a number does not follow from those before "

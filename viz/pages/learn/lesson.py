@@ -31,8 +31,8 @@ from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.figure import show
 from viz.pages.training.live import watch
 from viz.session import current_theme
-from viz.viewer.choice import first_choice
-from viz.viewer.held_run import hold
+from viz.viewer.choice import default_choice
+from viz.viewer.viewer_run import view_run
 from viz.widgets import in_a_row, pick, pick_button, set_choice
 
 END = "To take away"
@@ -109,8 +109,8 @@ def _picture(key: str, picture: Picture, subject: Subject) -> None:
         case Figure(draw, caption, name):
             show(draw(subject, current_theme()), name=name, caption=said(caption, subject), key=key)
         case Viewing(chosen, views):
-            held = hold(subject.run, subject.loaded)
-            first = replace(first_choice(held), **chosen(subject))
+            held = view_run(subject.run, subject.loaded)
+            first = replace(default_choice(held), **chosen(subject))
             viewer(held, key=key, prefix=f"{key} ", first=first, subject=subject.text, views=views)
         case Training(task):
             watch(live_plan(task))

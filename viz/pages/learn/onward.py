@@ -11,7 +11,7 @@ from viz.pages.learn.lessons.format.parts import Onward
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.pages.shared.attention_view import keep
 from viz.viewer.choice import read_choice
-from viz.viewer.held_run import hold
+from viz.viewer.viewer_run import view_run
 from viz.widgets import set_choice
 
 VIEWED = ("explore",)
@@ -31,7 +31,7 @@ def _prepare(way: Onward, subject: Subject) -> None:
     """Put the other page into the state."""
     told = way.said(subject)
     if way.page in VIEWED:
-        keep(read_choice(told, hold(subject.run, subject.loaded)))
+        keep(read_choice(told, view_run(subject.run, subject.loaded)))
     else:
         for name, value in told.items():
             set_choice(name, value)

@@ -19,7 +19,7 @@ from viz.pages.shared.attention_view import choice_said
 from viz.scenes import Scene
 from viz.session import MODEL, checkpoint_slot, load_model, run_of
 from viz.viewer.packed import pack_run
-from viz.viewer.page import Heading, PageScene, Shown, around, scenes_page
+from viz.viewer.page import Heading, PageScene, ShownRun, page_overhead, scenes_page
 
 Tell: TypeAlias = Callable[[float, str], object]
 """Is told how much of the work is done, from 0 to 1, and what is being done."""
@@ -91,13 +91,13 @@ def _shown(asked: Asked, scenes: Sequence[Scene], count: int, runs: int, tell: T
         run = run_of(*asked, on_step=on_step)
         held = held_run(asked, run)
         packed = pack_run(
-            held, [choice_said(scene.said, held) for scene in scenes], around=around(), runs=runs
+            held, [choice_said(scene.said, held) for scene in scenes], overhead=page_overhead(), runs=runs
         )
     except _REFUSALS as error:
         return [_without_run(scene, _because(error)) for scene in scenes]
     heading = Heading(asked.text, run.translation, load_model(asked.choice).name)
     return [
-        PageScene(scene.title, TITLES[scene.page], heading, scene.caption, Shown(packed, number))
+        PageScene(scene.title, TITLES[scene.page], heading, scene.caption, ShownRun(packed, number))
         for number, scene in enumerate(scenes)
     ]
 

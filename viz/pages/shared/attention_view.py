@@ -16,9 +16,9 @@ from viz.components.attention import attention
 from viz.components.shared.client_view import JSON
 from viz.glossary import links
 from viz.session import current_theme
-from viz.viewer.choice import NAMES, VIEWS, Choice, first_choice, read_choice
+from viz.viewer.choice import NAMES, VIEWS, Choice, default_choice, read_choice
 from viz.viewer.frames import first_pieces, run_frame, run_id, update_frame
-from viz.viewer.held_run import HeldRun
+from viz.viewer.viewer_run import ViewerRun
 
 _COUNTED = ("layer", "head")
 _SUBJECT = "subject of the cell of "
@@ -31,7 +31,7 @@ MOST_PIECES = 8
 
 
 def viewer(
-    held: HeldRun,
+    held: ViewerRun,
     *,
     key: str,
     prefix: str = "",
@@ -52,7 +52,7 @@ def viewer(
         views: those that are offered.
         options: of `viz.viewer.frames.run_frame`.
     """
-    first = first or first_choice(held)
+    first = first or default_choice(held)
     choice = _chosen(held, prefix, first, subject, views)
     asked_for, shown = f"{key} pieces", f"{key} run"
 
@@ -85,7 +85,7 @@ def keep(choice: Choice, prefix: str = "") -> None:
         st.session_state[key_of(prefix, name)] = int(text) if name in _COUNTED else text
 
 
-def _chosen(held: HeldRun, prefix: str, first: Choice, subject: Hashable, views: Sequence[str]) -> Choice:
+def _chosen(held: ViewerRun, prefix: str, first: Choice, subject: Hashable, views: Sequence[str]) -> Choice:
     """What the user has chosen, or the address has, as far as this run allows it; the address then has it."""
     said: dict[str, str | int] = {}
     for name in NAMES:
@@ -109,7 +109,7 @@ def _chosen(held: HeldRun, prefix: str, first: Choice, subject: Hashable, views:
 
 def choice_said(
     said: Mapping[str, str | int],
-    held: HeldRun,
+    held: ViewerRun,
     prefix: str = "",
     first: Choice | None = None,
     views: Sequence[str] = VIEWS,

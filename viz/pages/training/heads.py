@@ -14,7 +14,7 @@ from transformer.text.coder import Unit
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.attention_words import what
 from viz.pages.shared.explain import computed_by, prose
-from viz.viewer.held_run import hold
+from viz.viewer.viewer_run import view_run
 from viz.widgets import pick_button
 
 
@@ -52,7 +52,7 @@ def heads_section(
 def _viewer(
     loaded: LoadedModel, run: Run, unit: Unit, look_for: Callable[[Attention], str], key: str
 ) -> None:
-    choice = viewer(hold(run, loaded), key=f"{key}_viewer", prefix="watched_", views=["head", "map"])
+    choice = viewer(view_run(run, loaded), key=f"{key}_viewer", prefix="watched_", views=["head", "map"])
     computed_by(
         scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
     )

@@ -14,8 +14,8 @@ from viz.components.shared.client_view import JSON
 from viz.components.shared.frame import pack_frame
 from viz.theme import palette
 from viz.viewer.choice import Choice
-from viz.viewer.frames import WHOLE, run_frame, update_frame
-from viz.viewer.held_run import HeldRun
+from viz.viewer.frames import MAX_SHORT, run_frame, update_frame
+from viz.viewer.viewer_run import ViewerRun
 
 BUILT = ROOT / "headlight" / "browser"
 MOUNT = """
@@ -41,13 +41,13 @@ async ([scripts, frame]) => {
 """The viewer with a host of the test's own, as any host mounts it."""
 PATIENCE = 1500
 """Milliseconds after which the viewer asks again for what has not come."""
-LONG = held_run((2, 8), (WHOLE + 1, WHOLE + 2))
+LONG = held_run((2, 8), (MAX_SHORT + 1, MAX_SHORT + 2))
 
 
 class Alone:
     """The viewer on a page that has nothing else, where time stands still and the test answers."""
 
-    def __init__(self, page: Page, url: str, held: HeldRun, choice: Choice) -> None:
+    def __init__(self, page: Page, url: str, held: ViewerRun, choice: Choice) -> None:
         self.page, self.held, self.choice = page, held, choice
         page.goto(f"{url}/_stcore/health")
         page.clock.pause_at(3_600_000)

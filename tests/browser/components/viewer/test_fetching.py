@@ -14,7 +14,7 @@ from tests.browser.components.viewer.alone import LONG, PATIENCE, Alone
 from tests.browser.components.views import Traffic, at_cell, click_map, matrix, move_to, open_view, state
 from tests.browser.conftest import OpenPage
 from viz.viewer.choice import Choice
-from viz.viewer.frames import WHOLE
+from viz.viewer.frames import MAX_SHORT
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_viewer_that_has_left_the_page_asks_for_nothing(timeless_page: Page, u
 def test_a_head_that_is_not_here_is_waited_for_and_then_right(open_page: OpenPage, url: str) -> None:
     page = open_page()
     line = Line(page)
-    view = open_view(page, url, "viewer", f"queries={WHOLE + 6}&keys={WHOLE + 9}")
+    view = open_view(page, url, "viewer", f"queries={MAX_SHORT + 6}&keys={MAX_SHORT + 9}")
     line.hold()
     click_map(page, view, 1, 2)
     assert state(view)["selected"] == [1, 2]
@@ -122,5 +122,5 @@ def test_a_head_that_is_not_here_is_waited_for_and_then_right(open_page: OpenPag
     line.release()
     expect(matrix(view)).not_to_have_class(re.compile("hl-waiting"))
     at_cell(page, view, 5, 7)
-    number = cross_weights(WHOLE + 6, WHOLE + 9)[1, 2, 5, 7]
+    number = cross_weights(MAX_SHORT + 6, MAX_SHORT + 9)[1, 2, 5, 7]
     expect(matrix(view).locator(".hl-tip .value")).to_have_text(f"{number:.4f}")

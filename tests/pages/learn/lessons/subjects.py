@@ -37,8 +37,8 @@ from viz.pages.learn.lessons.format.questions import (
 )
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import palette
-from viz.viewer.choice import first_choice, read_choice
-from viz.viewer.held_run import hold
+from viz.viewer.choice import default_choice, read_choice
+from viz.viewer.viewer_run import view_run
 
 SHIPPED = ("toy-en-it", "en-it")
 SENTENCES = ("Yesterday I saw a black cat.", "I eat.", "My old dog doesn't like the cold rain in the garden.")
@@ -120,8 +120,8 @@ def _drawn(picture: Picture, subject: Subject) -> str:
             assert figure.data
             return said(caption, subject)
         case Viewing(chosen, views):
-            held = hold(subject.run, subject.loaded)
-            first = replace(first_choice(held), **chosen(subject))
+            held = view_run(subject.run, subject.loaded)
+            first = replace(default_choice(held), **chosen(subject))
             assert read_choice(first.written(), held, views=views) == first, "a run has what is chosen in it"
             assert first.view in views
             return ""

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.components.views import move_to, open_view
 from tests.support.runs import held_of
 from transformer.analysis.attention_maps import Attention
-from viz.viewer.held_run import HeldRun
+from viz.viewer.viewer_run import ViewerRun
 
 ATTENTIONS: list[Attention] = ["encoder", "decoder", "cross"]
 LAYER, HEAD = 1, 2
@@ -48,7 +48,7 @@ RUNS = {
 """Kind, text and target of runs that are unequal in everything."""
 
 
-def held_run(name: str = "short") -> HeldRun:
+def held_run(name: str = "short") -> ViewerRun:
     """The run as the viewer holds it, with one of other weights."""
     return held_of(*RUNS[name])
 
@@ -108,9 +108,9 @@ def hover(page: Page, view: Locator, query: int, key: int) -> None:
     move_to(page, box, *at)
 
 
-def shown(held: HeldRun, attention: Attention, measure: str, head: int = HEAD) -> Floats:
+def shown(held: ViewerRun, attention: Attention, measure: str, head: int = HEAD) -> Floats:
     """A measure of a head, from the run's own numbers."""
-    family = held.families[attention]
+    family = held.attentions[attention]
     weights = family.weights(LAYER)[head]
     if measure == "moved":
         assert family.lengths is not None
@@ -133,9 +133,9 @@ def with_reasons(texts: list[list[str]], allowed: NDArray[np.bool_], measure: st
     ]
 
 
-def by_words(values: Floats, held: HeldRun, attention: Attention) -> NDArray[np.float64]:
+def by_words(values: Floats, held: ViewerRun, attention: Attention) -> NDArray[np.float64]:
     """What the tokens of a key's word add up to, averaged over those of the query's word."""
-    family = held.families[attention]
+    family = held.attentions[attention]
     rows, columns = (held.sides[stack].words for stack in (family.queries, family.keys))
     assert rows is not None
     assert columns is not None

@@ -21,14 +21,14 @@ from tests.browser.components.viewer.matrix.reading import (
 )
 from tests.browser.components.views import move_to, state
 from transformer.analysis.attention_maps import Attention
-from viz.viewer.held_run import HeldRun
+from viz.viewer.viewer_run import ViewerRun
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
-    family = held.families[attention]
+    family = held.attentions[attention]
     press(view, "Which attention", family.label)
     view.locator(".hl-grid summary").click()
     orders = picker(view, "Order of the small maps")
@@ -55,9 +55,9 @@ def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: At
     orders.select_option("layer")
 
 
-def plain_scores(held: HeldRun, attention: Attention) -> dict[str, NDArray[np.float64]]:
+def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.float64]]:
     """The scores of all heads, layer by layer, from their weights."""
-    family = held.families[attention]
+    family = held.attentions[attention]
     weights = np.stack([family.weights(layer) for layer in range(family.n_layers)]).astype(np.float64)
     weights = weights.reshape(-1, *weights.shape[2:])
     queries, keys = np.indices(weights.shape[1:])
@@ -95,7 +95,7 @@ def test_a_map_says_the_number_under_the_pointer(page: Page, url: str) -> None:
     move_to(page, view.locator(".hl-grid .hl-stage"), x, y)
     tip = view.locator(".hl-grid .hl-tip:visible")
     expect(tip).to_contain_text("layer 2, head 1")
-    weights = held.families["cross"].weights(2)[1]
+    weights = held.attentions["cross"].weights(2)[1]
     middle = weights[weights.shape[0] // 2, weights.shape[1] // 2]
     expect(tip.locator(".quiet").last).to_contain_text(f" {middle:.2f}")
     expect(tip).to_contain_text(f"{weights.max():.2f}")

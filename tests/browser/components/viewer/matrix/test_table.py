@@ -39,7 +39,7 @@ from viz.figures.labels import visible
 )
 def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
-    family = held.families[attention]
+    family = held.attentions[attention]
     press(view, "Which attention", family.label)
     for measure, label in MEASURES.items():
         choose(view, "Numbers in the cells", measure)
@@ -58,7 +58,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
-    family = held.families[attention]
+    family = held.attentions[attention]
     press(view, "Which attention", family.label)
     for measure in ("weights", "moved"):
         choose(view, "Numbers in the cells", measure)

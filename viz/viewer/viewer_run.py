@@ -1,4 +1,4 @@
-"""What the viewer can be told of a run: its tokens, and every number of its attention, by layer and head."""
+"""A run as the viewer has it: its tokens, and every number of its attention, by layer and head."""
 
 from __future__ import annotations
 
@@ -26,28 +26,27 @@ from transformer.analysis.attention_maps import (
 from transformer.analysis.moved import moved_lengths, moved_values
 from transformer.loaded import LoadedModel
 from transformer.model.trace import AttentionRecord, Stack, Trace
-from transformer.model_input import Input
 from transformer.run import Run
 from transformer.text.coder import Unit
 
 Floats = NDArray[np.float32]
-_OF_QUERIES = ("q", "q_unrotated", "q_unnormed", "z")
+_QUERY_VECTORS = ("q", "q_unrotated", "q_unnormed", "z")
 _SPECIAL = re.compile(r"\[[^\[\]]+\]|<[^<>]+>|<\|.+\|>")
 """How tokenizers write their special tokens."""
 _SPACES = "▁Ġ "
-"""What tokenizers write for a space at the beginning of a word."""
+"""How tokenizers write a space at the beginning of a word."""
 
 
 @dataclass(frozen=True)
-class Side:
+class SideTokens:
     """The tokens that a stack reads.
 
     Attributes:
         tokens: T of them.
-        special: which of them are special tokens, by position.
-        words: which word each is a part of; None where words are not known.
-        written: (T,) the token that the model writes when it has read up to that one; None where it writes
-            none there. Empty for a stack that writes nothing.
+        special: positions of the special tokens.
+        words: the words that the tokens are parts of; None if unknown.
+        written: (T,) the token that the model writes after reading up to each position; None where it writes
+            none. Empty for a stack that writes nothing.
     """
 
     tokens: tuple[str, ...]
@@ -57,32 +56,31 @@ class Side:
 
     @property
     def punctuation(self) -> tuple[int, ...]:
-        """Which tokens are punctuation, by position."""
+        """Positions of the tokens that are punctuation."""
         return tuple(i for i, token in enumerate(self.tokens) if _is_punctuation(token))
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
-    """One attention of a run, with all its layers and heads. L layers, H heads, Q queries, K keys.
+class AttentionView:
+    """One attention of a run, computed on demand: L layers, H heads, Q queries, K keys.
 
     Attributes:
-        name: which attention: of a run of ours an `Attention`.
-        label: its name for people.
-        queries, keys: the sides whose tokens look, and are looked at: of a run of ours a `Stack` each.
+        name: an `Attention` for a run of our own models.
+        label: its name on screen.
+        queries, keys: the sides of the query and the key tokens; a `Stack` each for our own models.
         n_layers, n_heads: L and H.
         allowed: (Q, K) bool, True = may attend.
-        weights: of a layer, (H, Q, K).
-        scores: of a layer before the mask, (H, Q, K); None where only weights are known.
-        vectors: of a layer and head: "q" (Q, d_head), "k" and "v" (K, d_head), "z" (Q, d_head) and, where
-            it makes sense, "moved" (K, D), "bias" (Q, K), and what q and k were before they were turned by
-            their positions ("q_unrotated", "k_unrotated") and before they were normed ("q_unnormed",
-            "k_unnormed"); None where only weights are known.
-        lengths: of "moved", of a layer: (H, K); None where there is no such thing.
-        path: of the module of layer `{layer}`, with that in braces; "" where it is not known.
+        weights: layer -> (H, Q, K).
+        scores: layer -> (H, Q, K) before the mask; None if only weights are known.
+        vectors: (layer, head) -> "q" (Q, d_head), "k" and "v" (K, d_head), "z" (Q, d_head) and, where they
+            exist, "moved" (K, D), "bias" (Q, K), and q and k before rotation ("q_unrotated", "k_unrotated")
+            and before their norm ("q_unnormed", "k_unnormed"); None if only weights are known.
+        lengths: layer -> (H, K), the lengths of "moved", or None; None if they don't exist.
+        path: of the module, with "{layer}" in place of the layer; "" if unknown.
         formula: how a score is computed, in symbols.
-        scale: what the products of q and k are divided by; 1 where they are not.
+        scale: the divisor of the products of q and k; 1 if there is none.
         soft_cap: c of c tanh(score / c); 0 for none.
-        kv_heads: how many heads of keys and values there are.
+        kv_heads: number of heads of keys and values.
     """
 
     name: Attention
@@ -104,94 +102,94 @@ class Family:
 
     @property
     def has(self) -> list[str]:
-        """What is known beside the weights: "scores", "vectors", "lengths"."""
+        """What is known in addition to the weights: "scores", "vectors", "lengths"."""
         known = {"scores": self.scores, "vectors": self.vectors, "lengths": self.lengths}
         return [name for name, found in known.items() if found is not None]
 
 
 @dataclass(frozen=True, eq=False)
-class HeldRun:
-    """A run as the viewer holds it.
+class ViewerRun:
+    """A run as the viewer has it.
 
     Attributes:
         sides: the tokens of each stack.
-        families: its attentions. Parts of a foreign one have names of their own, and so have their sides.
+        attentions: by name. Parts of a foreign attention, and their sides, have names of their own.
         unit: what a token is.
-        others: runs of the same tokens that it can be compared with, by their names, made when asked for.
+        others: functions that return runs of the same tokens to compare with, by name.
     """
 
-    sides: Mapping[Stack, Side]
-    families: Mapping[Attention, Family]
+    sides: Mapping[Stack, SideTokens]
+    attentions: Mapping[Attention, AttentionView]
     unit: Unit = "sub-word"
-    others: Mapping[str, Callable[[], HeldRun]] = field(default_factory=dict)
+    others: Mapping[str, Callable[[], ViewerRun]] = field(default_factory=dict)
 
     @property
     def longest(self) -> int:
-        """The most tokens of a side."""
+        """The number of tokens of the longest side."""
         return max(len(side.tokens) for side in self.sides.values())
 
 
-def hold(run: Run, loaded: LoadedModel, others: Mapping[str, Callable[[], HeldRun]] | None = None) -> HeldRun:
-    """Hold a run of ours."""
-    sides: dict[Stack, Side] = {stack: _side(run, loaded, stack) for stack in stacks(run.trace)}
-    return HeldRun(sides, _families(run.trace, loaded, 0), _unit(loaded), others or {})
+def view_run(
+    run: Run, loaded: LoadedModel, others: Mapping[str, Callable[[], ViewerRun]] | None = None
+) -> ViewerRun:
+    """Prepare a run of one of our models for the viewer."""
+    sides: dict[Stack, SideTokens] = {stack: _side(run, loaded, stack) for stack in stacks(run.trace)}
+    return ViewerRun(sides, _attentions(run.trace, loaded, 0), _unit(loaded), others or {})
 
 
-def hold_sentence(trace: Trace, loaded: LoadedModel, sentence: int) -> HeldRun:
-    """Hold one sentence of a batch that ran through a model of ours, with the padding that it has there."""
-    sides: dict[Stack, Side] = {}
+def view_sentence(trace: Trace, loaded: LoadedModel, sentence: int) -> ViewerRun:
+    """Prepare one sentence of a batch for the viewer, its padding included."""
+    sides: dict[Stack, SideTokens] = {}
     for stack in stacks(trace):
         tokens = trace.tokens(stack)[sentence]
         coder = loaded.source if stack == "encoder" else loaded.target
         names = {coder.token(index) for index in coder.special_tokens.ids}
-        sides[stack] = Side(tokens, tuple(i for i, token in enumerate(tokens) if token in names))
-    return HeldRun(sides, _families(trace, loaded, sentence), _unit(loaded))
+        sides[stack] = SideTokens(tokens, tuple(i for i, token in enumerate(tokens) if token in names))
+    return ViewerRun(sides, _attentions(trace, loaded, sentence), _unit(loaded))
 
 
-def hold_weights(
+def view_weights(
     weights: Mapping[Attention, Sequence[Floats]],
     tokens: Mapping[Stack, Sequence[str]],
     labels: Mapping[Attention, str] = ATTENTION_LABELS,
-) -> HeldRun:
-    """Hold attention of which only the weights are known.
+) -> ViewerRun:
+    """Prepare attention of which only the weights are known.
 
     Args:
-        weights: of each attention by layer, (H, Q, K).
-        tokens: of each stack.
-        labels: names of the attentions for people.
+        weights: by attention and layer, (H, Q, K).
+        tokens: by stack.
+        labels: names of the attentions on screen.
     """
-    families: dict[Attention, Family] = {}
+    views: dict[Attention, AttentionView] = {}
     for name, layers in weights.items():
         stack, module = MODULES[name]
-        families[name] = Family(
+        views[name] = AttentionView(
             name=name,
             label=labels[name],
             queries=stack,
             keys="encoder" if module == "cross_attn" else stack,
             n_layers=len(layers),
             n_heads=layers[0].shape[0],
-            allowed=_looked_at(layers),
+            allowed=_guessed_mask(layers),
             weights=layers.__getitem__,
         )
-    return HeldRun({stack: side_of(own) for stack, own in tokens.items()}, families)
+    return ViewerRun({stack: foreign_side(own) for stack, own in tokens.items()}, views)
 
 
-def side_of(tokens: Sequence[str]) -> Side:
-    """The tokens of another library, of which the special ones are known by how they are written."""
-    return Side(tuple(tokens), tuple(i for i, token in enumerate(tokens) if _SPECIAL.fullmatch(token)))
+def foreign_side(tokens: Sequence[str]) -> SideTokens:
+    """Tokens of another library; special tokens are recognised by their spelling."""
+    return SideTokens(tuple(tokens), tuple(i for i, token in enumerate(tokens) if _SPECIAL.fullmatch(token)))
 
 
-def until(held: HeldRun, query: int, n_keys: Mapping[Attention, int]) -> HeldRun:
-    """A run as it was when the decoder's token `query` was the newest: what came later was not there yet.
+def truncated(run: ViewerRun, query: int, n_keys: Mapping[Attention, int]) -> ViewerRun:
+    """A run as it was when the decoder's token `query` was the newest.
 
     Args:
-        n_keys: of each attention that is kept, how many keys there were.
+        run: the whole run.
+        query: position of the newest token.
+        n_keys: the attentions to keep, with the number of keys that each had.
     """
-    n_queries = query + 1
-    families: dict[Attention, Family] = {
-        name: _cut(held.families[name], n_queries, n_keys[name]) for name in n_keys
-    }
-    decoder = held.sides["decoder"]
+    n_queries, decoder = query + 1, run.sides["decoder"]
     kept = replace(
         decoder,
         tokens=decoder.tokens[:n_queries],
@@ -199,37 +197,39 @@ def until(held: HeldRun, query: int, n_keys: Mapping[Attention, int]) -> HeldRun
         words=None,
         written=decoder.written[:n_queries],
     )
-    return replace(held, sides={**held.sides, "decoder": kept}, families=families, others={})
+    attentions = {name: _truncated(run.attentions[name], n_queries, n_keys[name]) for name in n_keys}
+    return replace(run, sides={**run.sides, "decoder": kept}, attentions=attentions, others={})
 
 
-def _cut(family: Family, n_queries: int, n_keys: int) -> Family:
+def _truncated(whole: AttentionView, n_queries: int, n_keys: int) -> AttentionView:
     queries, keys = slice(n_queries), slice(n_keys)
 
-    def cells(of: Callable[[int], Floats], layer: int) -> Floats:
-        return of(layer)[:, queries, keys]
+    def cells(values: Callable[[int], Floats], layer: int) -> Floats:
+        return values(layer)[:, queries, keys]
 
     def vectors(layer: int, head: int) -> Mapping[str, Floats]:
-        assert family.vectors is not None
+        assert whole.vectors is not None
+        arrays = whole.vectors(layer, head)
+        cells = {name: queries if name in _QUERY_VECTORS else keys for name in arrays}
         return {
-            name: array[queries, keys] if name == "bias" else array[queries if name in _OF_QUERIES else keys]
-            for name, array in family.vectors(layer, head).items()
+            name: array[(queries, keys) if name == "bias" else cells[name]] for name, array in arrays.items()
         }
 
     def lengths(layer: int) -> Floats | None:
-        whole = family.lengths and family.lengths(layer)
-        return None if whole is None else whole[:, keys]
+        all_keys = whole.lengths and whole.lengths(layer)
+        return None if all_keys is None else all_keys[:, keys]
 
     return replace(
-        family,
-        allowed=family.allowed[queries, keys],
-        weights=partial(cells, family.weights),
-        scores=None if family.scores is None else partial(cells, family.scores),
-        vectors=family.vectors and vectors,
-        lengths=family.lengths and lengths,
+        whole,
+        allowed=whole.allowed[queries, keys],
+        weights=partial(cells, whole.weights),
+        scores=None if whole.scores is None else partial(cells, whole.scores),
+        vectors=whole.vectors and vectors,
+        lengths=whole.lengths and lengths,
     )
 
 
-def _families(trace: Trace, loaded: LoadedModel, sentence: int) -> dict[Attention, Family]:
+def _attentions(trace: Trace, loaded: LoadedModel, sentence: int) -> dict[Attention, AttentionView]:
     return {name: _recorded(trace, loaded, name, sentence) for name in attentions(trace)}
 
 
@@ -237,7 +237,7 @@ def _unit(loaded: LoadedModel) -> Unit:
     return loaded.source.unit if loaded.source.unit == loaded.target.unit else "sub-word"
 
 
-def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int) -> Family:
+def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int) -> AttentionView:
     config = loaded.model.config
     stack, module = MODULES[name]
     first = attention_record(trace, name, 0)
@@ -254,7 +254,7 @@ def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int)
     def lengths(layer: int) -> Floats | None:
         return moved_lengths(loaded.model, attention_record(trace, name, layer), sentence)
 
-    return Family(
+    return AttentionView(
         name=name,
         label=ATTENTION_LABELS[name] if len(attentions(trace)) > 1 else "Self-attention",
         queries=stack,
@@ -277,15 +277,15 @@ def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int)
 def _vectors(
     trace: Trace, loaded: LoadedModel, record: AttentionRecord, head: int, sentence: int
 ) -> Mapping[str, Floats]:
-    """Every vector of one head, as the trace has it; of shared keys and values those that serve this head."""
-    shared = record.q.shape[1] // record.k.shape[1]
+    """Every vector of one head, as recorded; grouped keys and values are those that serve this head."""
+    kv_head = head // (record.q.shape[1] // record.k.shape[1])
     found = {
         "q": record.q[sentence, head],
-        "k": record.k[sentence, head // shared],
-        "v": record.v[sentence, head // shared],
+        "k": record.k[sentence, kv_head],
+        "v": record.v[sentence, kv_head],
         "z": record.z[sentence, head],
     }
-    for name, own in (("q", head), ("k", head // shared)):
+    for name, own in (("q", head), ("k", kv_head)):
         for earlier, path in (
             (f"{name}_unrotated", f"{name}_unrotated"),
             (f"{name}_unnormed", f"{name}_norm.input"),
@@ -301,28 +301,22 @@ def _vectors(
     return arrays if moved is None else {**arrays, "moved": moved}
 
 
-def _side(run: Run, loaded: LoadedModel, stack: Stack) -> Side:
+def _side(run: Run, loaded: LoadedModel, stack: Stack) -> SideTokens:
     read = run.encoder_input if stack == "encoder" else run.decoder_input
     assert read is not None
-    special = _special(read)
-    # The tokens of the trace: what a run reads, padding included.
+    special = (*range(read.first), *range(read.first + len(read.sentence.ids), len(read.ids)))
     tokens = run.trace.tokens(stack)[0]
     written: tuple[str | None, ...] = ()
     if stack == "decoder" and run.steps:
         before = len(tokens) - len(run.target.ids) - 1
         last = [loaded.target.token(step.token_id) for step in run.steps[len(run.target.ids) :]]
-        # A given word that is unknown is called what it is called where it is read.
+        # From the trace and not from the steps: an unknown word is shown as it was typed.
         written = (*[None] * before, *tokens[before + 1 :], *last, None)[: len(tokens)]
-    return Side(tokens, special, words_of(run, stack), written)
+    return SideTokens(tokens, special, words_of(run, stack), written)
 
 
-def _special(read: Input) -> tuple[int, ...]:
-    stop = read.first + len(read.sentence.ids)
-    return (*range(read.first), *range(stop, len(read.ids)))
-
-
-def _looked_at(layers: Sequence[Floats]) -> NDArray[np.bool_]:
-    """Which cells may be open: all, or the causal ones where no head of any layer looks ahead."""
+def _guessed_mask(layers: Sequence[Floats]) -> NDArray[np.bool_]:
+    """All cells, or only the causal ones if no head of any layer looks ahead."""
     n_queries, n_keys = layers[0].shape[1:]
     causal = np.tri(n_queries, n_keys, dtype=bool)
     is_causal = n_queries == n_keys > 1 and not any(np.any(layer[:, ~causal]) for layer in layers)

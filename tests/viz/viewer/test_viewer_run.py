@@ -19,7 +19,7 @@ from transformer.analysis.attention_maps import (
 )
 from transformer.loaded import LoadedModel
 from transformer.run import Run, encode_sentence, force, run_sentence, trace_batch
-from viz.viewer.held_run import Family, HeldRun, hold, hold_sentence, hold_weights, until
+from viz.viewer.viewer_run import AttentionView, ViewerRun, truncated, view_run, view_sentence, view_weights
 
 TEXT = "Yesterday I saw the dog."
 TARGET = "the cat saw il cane ."
@@ -29,10 +29,10 @@ SELF = ("encoder", "decoder")
 
 
 @cache
-def held(kind: str, text: str = TEXT, target: str = "") -> tuple[LoadedModel, Run, HeldRun]:
+def held(kind: str, text: str = TEXT, target: str = "") -> tuple[LoadedModel, Run, ViewerRun]:
     loaded = MODELS[kind]()
     run = run_sentence(loaded, text, target)
-    return loaded, run, hold(run, loaded)
+    return loaded, run, view_run(run, loaded)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -44,15 +44,15 @@ def test_it_has_every_attention_of_the_model_with_its_sizes(kind: str) -> None:
         "decoder": config.n_decoder_layers,
         "cross": config.n_decoder_layers if config.n_encoder_layers else 0,
     }
-    assert {name: family.n_layers for name, family in own.families.items()} == {
+    assert {name: family.n_layers for name, family in own.attentions.items()} == {
         name: count for name, count in n_layers.items() if count
     }
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         assert (family.name, family.queries) == (name, MODULES[name][0])
         assert family.keys == (name if name in SELF else "encoder")
         assert family.n_heads == config.n_heads
         assert family.kv_heads == (config.n_kv_heads or config.n_heads)
-        assert family.label == (ATTENTION_LABELS[name] if len(own.families) > 1 else "Self-attention")
+        assert family.label == (ATTENTION_LABELS[name] if len(own.attentions) > 1 else "Self-attention")
         assert family.has == ["scores", "vectors", "lengths"]
         for layer in range(family.n_layers):
             assert family.path.format(layer=layer) == attention_record(run.trace, name, layer).path
@@ -63,7 +63,7 @@ def test_it_has_every_attention_of_the_model_with_its_sizes(kind: str) -> None:
 @pytest.mark.parametrize("kind", MODELS)
 def test_weights_scores_and_mask_are_the_trace_s(kind: str) -> None:
     _, run, own = held(kind)
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         for layer in range(family.n_layers):
             record = attention_record(run.trace, name, layer)
             assert family.scores is not None
@@ -81,7 +81,7 @@ def test_weights_scores_and_mask_are_the_trace_s(kind: str) -> None:
 def test_the_scores_can_be_calculated_again_from_what_is_held(kind: str) -> None:
     loaded, _, own = held(kind)
     config = loaded.model.config
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         assert (family.scale != 1) == bool(config.attention_scale)
         assert ("√d_head" in family.formula) == (config.attention_scale is True)
         assert ("tanh" in family.formula) == (family.soft_cap > 0) == (kind == "capped")
@@ -105,7 +105,7 @@ def test_the_scores_can_be_calculated_again_from_what_is_held(kind: str) -> None
 def test_what_the_heads_move_is_what_the_sublayer_gives(kind: str) -> None:
     """z is the weights' mix of v; what all heads move adds up to the output of W_O without its bias."""
     loaded, run, own = held(kind)
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         for layer in range(family.n_layers):
             weights = family.weights(layer)
             vectors = [vectors_of(family, layer, head) for head in range(family.n_heads)]
@@ -123,7 +123,7 @@ def test_what_the_heads_move_is_what_the_sublayer_gives(kind: str) -> None:
 
 
 def test_heads_that_share_keys_and_values_each_have_them() -> None:
-    family = held("rotary")[2].families["decoder"]
+    family = held("rotary")[2].attentions["decoder"]
     assert (family.n_heads, family.kv_heads) == (6, 2)
     shared = [vectors_of(family, 1, head) for head in range(6)]
     for first, same, other in ((0, 2, 3), (3, 5, 2)):
@@ -134,12 +134,12 @@ def test_heads_that_share_keys_and_values_each_have_them() -> None:
 
 def test_where_heads_are_merged_by_mistake_nothing_is_said_of_what_one_moves() -> None:
     loaded = tiny_model(merge_heads="untransposed")
-    for family in hold(run_sentence(loaded, TEXT), loaded).families.values():
+    for family in view_run(run_sentence(loaded, TEXT), loaded).attentions.values():
         assert family.has == ["scores", "vectors"]
         assert "moved" not in vectors_of(family, 0, 1)
 
 
-def vectors_of(family: Family, layer: int, head: int) -> dict[str, np.ndarray]:
+def vectors_of(family: AttentionView, layer: int, head: int) -> dict[str, np.ndarray]:
     assert family.vectors is not None
     return dict(family.vectors(layer, head))
 
@@ -226,20 +226,20 @@ def test_of_what_came_later_nothing_is_left(kind: str, back: int) -> None:
     _, _, whole = held(kind, target=TARGET)
     newest = len(whole.sides["decoder"].tokens) - 1 - back
     n_keys: dict[Attention, int] = {"decoder": newest + 1}
-    if "cross" in whole.families:
+    if "cross" in whole.attentions:
         n_keys["cross"] = len(whole.sides["encoder"].tokens)
-    cut = until(whole, newest, n_keys)
-    assert list(cut.families) == list(n_keys)
+    cut = truncated(whole, newest, n_keys)
+    assert list(cut.attentions) == list(n_keys)
     before, side = whole.sides["decoder"], cut.sides["decoder"]
     assert side.tokens == before.tokens[: newest + 1]
     assert side.written == before.written[: newest + 1]
     assert side.special == tuple(at for at in before.special if at <= newest)
     assert side.words is None
     assert dict(cut.others) == {}
-    for name, family in cut.families.items():
+    for name, family in cut.attentions.items():
         n_queries, own_keys = newest + 1, n_keys[name]
         assert family.allowed.shape == (n_queries, own_keys)
-        assert family.has == whole.families[name].has
+        assert family.has == whole.attentions[name].has
         for layer, head in product(range(family.n_layers), range(family.n_heads)):
             assert family.scores is not None
             assert family.lengths is not None
@@ -264,19 +264,19 @@ def test_a_cut_run_is_the_run_of_the_tokens_there_were(kind: str) -> None:
     loaded = MODELS[kind]()
     source = encode_sentence(loaded, "source", TEXT, "sentence")
     ids = encode_sentence(loaded, "target", TARGET, "target").ids
-    whole = hold(force(loaded, source, loaded.target.describe_ids(ids)), loaded)
-    then = hold(force(loaded, source, loaded.target.describe_ids(ids[:2])), loaded)
+    whole = view_run(force(loaded, source, loaded.target.describe_ids(ids)), loaded)
+    then = view_run(force(loaded, source, loaded.target.describe_ids(ids[:2])), loaded)
     n_then = len(then.sides["decoder"].tokens)
     n_keys: dict[Attention, int] = {"decoder": n_then}
-    if "cross" in then.families:
+    if "cross" in then.attentions:
         n_keys["cross"] = len(then.sides["encoder"].tokens)
-    cut = until(whole, n_then - 1, n_keys)
+    cut = truncated(whole, n_then - 1, n_keys)
     assert cut.sides["decoder"].tokens == then.sides["decoder"].tokens
-    for name, family in cut.families.items():
-        np.testing.assert_array_equal(family.allowed, then.families[name].allowed)
+    for name, family in cut.attentions.items():
+        np.testing.assert_array_equal(family.allowed, then.attentions[name].allowed)
         for layer, head in product(range(family.n_layers), range(family.n_heads)):
-            np.testing.assert_allclose(family.weights(layer), then.families[name].weights(layer), atol=1e-5)
-            expected = vectors_of(then.families[name], layer, head)
+            np.testing.assert_allclose(family.weights(layer), then.attentions[name].weights(layer), atol=1e-5)
+            expected = vectors_of(then.attentions[name], layer, head)
             for vector, array in vectors_of(family, layer, head).items():
                 np.testing.assert_allclose(array, expected[vector], atol=1e-4, err_msg=vector)
 
@@ -289,8 +289,8 @@ def test_a_sentence_of_a_batch_has_its_own_numbers_and_its_padding(sentence: int
     loaded = tiny_model(2)
     texts = ("the dog saw a cat .", "a cat")
     trace = trace_batch(loaded, [encode_sentence(loaded, "source", text, "sentence") for text in texts])
-    own = hold_sentence(trace, loaded, sentence)
-    for name, family in own.families.items():
+    own = view_sentence(trace, loaded, sentence)
+    for name, family in own.attentions.items():
         for layer in range(family.n_layers):
             record = attention_record(trace, name, layer)
             assert family.scores is not None
@@ -307,7 +307,7 @@ def test_a_sentence_of_a_batch_has_its_own_numbers_and_its_padding(sentence: int
         assert set(side.special) == named
     padding = [at for at, token in enumerate(own.sides["encoder"].tokens) if token == "<pad>"]
     assert len(padding) == (0, 4)[sentence]
-    assert not own.families["encoder"].allowed[:, padding].any()
+    assert not own.attentions["encoder"].allowed[:, padding].any()
 
 
 # Weights alone
@@ -325,20 +325,20 @@ CAUSAL = np.tri(5, dtype=bool)
 def test_of_weights_alone_tokens_and_weights_are_known_and_nothing_else() -> None:
     tokens = ["[CLS]", "the", "<s>", "<", "[", "<|endoftext|>", "."]
     layers = {"encoder": [random_weights(3, 7, 7)] * 2, "cross": [random_weights(2, 5, 7)] * 4}
-    own = hold_weights(
+    own = view_weights(
         {"encoder": layers["encoder"], "cross": layers["cross"]}, {"encoder": tokens, "decoder": "abcde"}
     )
-    assert {n: (f.n_layers, f.n_heads) for n, f in own.families.items()} == {
+    assert {n: (f.n_layers, f.n_heads) for n, f in own.attentions.items()} == {
         "encoder": (2, 3),
         "cross": (4, 2),
     }
-    for name, family in own.families.items():
+    for name, family in own.attentions.items():
         assert family.has == []
         assert family.allowed.all()
         assert family.allowed.shape == layers[name][0].shape[1:]
         for layer, weights in enumerate(layers[name]):
             np.testing.assert_array_equal(family.weights(layer), weights)
-    assert (own.families["cross"].queries, own.families["cross"].keys) == ("decoder", "encoder")
+    assert (own.attentions["cross"].queries, own.attentions["cross"].keys) == ("decoder", "encoder")
     assert own.sides["encoder"].tokens == tuple(tokens)
     assert own.sides["encoder"].special == (0, 2, 5)
     assert own.sides["encoder"].punctuation == (4, 6)
@@ -348,7 +348,7 @@ def test_a_map_in_which_no_head_looks_ahead_is_causal() -> None:
     causal = [random_weights(3, 5, 5, allowed=CAUSAL) for _ in range(2)]
 
     def allowed(*layers: np.ndarray) -> np.ndarray:
-        return hold_weights({"decoder": layers}, {"decoder": "abcde"}).families["decoder"].allowed
+        return view_weights({"decoder": layers}, {"decoder": "abcde"}).attentions["decoder"].allowed
 
     np.testing.assert_array_equal(allowed(*causal), CAUSAL)
     one_looks_ahead = causal[1].copy()
@@ -361,5 +361,5 @@ def test_a_map_of_one_token_or_of_unequal_sides_is_not_taken_for_causal() -> Non
     for shape in ((2, 1, 1), (2, 3, 5), (2, 5, 3)):
         only_first = np.zeros(shape, np.float32)
         only_first[..., 0] = 1
-        own = hold_weights({"cross": [only_first]}, {"decoder": "a" * shape[1], "encoder": "b" * shape[2]})
-        assert own.families["cross"].allowed.all()
+        own = view_weights({"cross": [only_first]}, {"decoder": "a" * shape[1], "encoder": "b" * shape[2]})
+        assert own.attentions["cross"].allowed.all()
