@@ -1,1 +1,1 @@
-"""What models learn from: files of sentence pairs, made-up pairs, and batches of ids."""
+"""Training data: files of sentence pairs, built-in tasks, and batches of ids."""

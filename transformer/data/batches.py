@@ -21,7 +21,8 @@ class Example:
 
     Attributes:
         src: the words and <eos>.
-        tgt: <bos>, the words and <eos>: without its last id the decoder's input, without its first labels.
+        tgt: <bos>, the words and <eos>. Without its last id it is the decoder's input; without its first,
+            the labels.
     """
 
     src: tuple[int, ...]
@@ -29,12 +30,12 @@ class Example:
 
     @classmethod
     def framed(cls, source: Iterable[int], target: Iterable[int]) -> Example:
-        """The pair of these ids, which are without <bos> and <eos>."""
+        """Add <bos> and <eos> to the ids of a pair."""
         return cls(src=(*source, EOS_ID), tgt=(BOS_ID, *target, EOS_ID))
 
     @property
     def length(self) -> int:
-        """Positions that it needs on its longer side."""
+        """Positions on its longer side."""
         return max(len(self.src), len(self.tgt) - 1)
 
 
@@ -77,7 +78,7 @@ def with_unknown_word(pair: SentencePair, example: Example, rng: Random) -> Exam
 
 
 def pad(sequences: Sequence[Sequence[int]], pad_id: int = PAD_ID) -> Tensor:
-    """Fill up with padding to the longest: (B, L) int64."""
+    """Pad to the longest: (B, L) int64."""
     longest = max(map(len, sequences))
     return torch.tensor([[*sequence, *[pad_id] * (longest - len(sequence))] for sequence in sequences])
 
@@ -108,9 +109,9 @@ def batches(examples: Sequence[Example], *, tokens: int, generator: torch.Genera
 
 
 def batch_starts(lengths: Iterable[int], tokens: int) -> list[int]:
-    """Where batches begin in a row of ever longer examples, so that none has more than so many positions.
+    """Find where batches begin among examples of ascending length, so that none exceeds `tokens` positions.
 
-    An example that is longer makes a batch of its own.
+    A longer example makes a batch of its own.
 
     Args:
         lengths: in positions, ascending: the newest example of a batch is its longest.

@@ -1,16 +1,17 @@
 """Sentence pairs from files, one at a time: a corpus may be larger than memory.
 
 Two layouts are read, plain or gzipped, in UTF-8: one file of tab-separated columns (a source and one or more
-translations a line), and two aligned files with one sentence per line (as Moses and Europarl have them).
+translations per line), and two aligned files with one sentence per line (as Moses and Europarl have them).
 
-What a file may hold, and what becomes of it:
+How unusual files are read:
 
-- CR LF, a byte order mark, no line end after the last line: read as if they were not there;
-- U+2028, U+0085 and the like: characters, no line ends;
-- a line without a tab: a pair with its fault, for a filter to count; nothing before or after the tab: an
-  empty side;
-- bytes that are no UTF-8: U+FFFD, for a filter to see;
-- missing, empty, damaged, packed otherwise than by gzip, or not equally long: a CorpusError.
+- CR LF, a byte order mark, no line end after the last line: ignored;
+- U+2028, U+0085 and the like: ordinary characters, not line ends;
+- a line without a tab: a pair with a fault, which a filter counts; nothing before or after the tab: an empty
+  side;
+- invalid UTF-8: U+FFFD, which a filter sees;
+- a file that is missing, empty, damaged or compressed other than by gzip, or two of different lengths: a
+  CorpusError.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _OTHER_KINDS = {
     b"\xff\xfe": "in UTF-16",
     b"\xfe\xff": "in UTF-16",
 }
-"""First bytes of what would be read as nothing but faults."""
+"""First bytes of files in which every line would be faulty."""
 _N_HEAD = max(map(len, _OTHER_KINDS))
 
 
@@ -50,10 +51,10 @@ class CorpusError(ValueError):
 
 @dataclass(frozen=True)
 class TextPair:
-    """A sentence and one translation, as they stand in the files.
+    """A sentence and one translation, as they are in the files.
 
     Attributes:
-        source, target: without line ends; bytes that are no UTF-8 have become U+FFFD.
+        source, target: without line ends; invalid UTF-8 is U+FFFD.
         place: the file and line, for messages.
         fault: what is wrong with the line; empty if nothing is.
     """
@@ -82,12 +83,12 @@ class Referenced:
 def read_pairs(*paths: Path) -> Iterator[TextPair]:
     """Read all pairs of one tab-separated file or of two aligned files, in their order.
 
-    A line with several translations makes a pair of each. Nothing is left out: a line without a tab comes
-    with its fault, so that a filter can count it.
+    A line with several translations makes one pair per translation. Nothing is left out: a line without a tab
+    has a fault, so that a filter can count it.
 
     Raises:
-        CorpusError: for a file that is missing, no file, damaged, or empty, and for two files that have not
-            equally many lines.
+        CorpusError: for a file that is missing, a folder, damaged or empty, and for two files of different
+            lengths.
     """
     if len(paths) not in (1, 2):
         raise CorpusError(f"Sentence pairs are in one file or in two aligned ones, not in {len(paths)}.")
@@ -103,8 +104,8 @@ def read_references(*paths: Path) -> Iterator[Referenced]:
     """Read each source with all its translations: those of its line and of the lines next to it.
 
     Raises:
-        CorpusError: as `read_pairs` does, and for a line without a tab or with an empty side: a score must
-            not leave out any.
+        CorpusError: as `read_pairs` does, and for a line without a tab or with an empty side: a score covers
+            every line.
     """
     for source, pairs in groupby(read_pairs(*paths), key=lambda pair: pair.source):
         found = tuple(pairs)
@@ -168,7 +169,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _raw_lines(raw: BufferedReader, path: Path) -> Iterator[bytes]:
-    """The lines of a file, unpacked if its first bytes are gzip's; one that is too long is cut off."""
+    """The lines of a file, decompressed if it begins as gzip does; a line that is too long is truncated."""
     head = raw.peek(_N_HEAD)[:_N_HEAD]
     for beginning, kind in _OTHER_KINDS.items():
         if head.startswith(beginning):

@@ -13,7 +13,7 @@ from transformer.text.subwords import SubwordCoder, learn_subwords
 from transformer.text.words import WordTokenizer
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]
-"""Reads the corpus from its beginning at each call: (source, target) pairs, filtered."""
+"""Each call reads the filtered corpus from its beginning: (source, target) pairs."""
 
 
 def with_typing_noise(pairs: Iterable[tuple[str, str]], share: float, seed: int) -> Iterator[tuple[str, str]]:
@@ -28,7 +28,7 @@ def with_typing_noise(pairs: Iterable[tuple[str, str]], share: float, seed: int)
 def learn_coders(
     pairs: Pairs, languages: tuple[str, str], *, vocab_size: int, shared: bool = False, lowercase: bool
 ) -> tuple[SubwordCoder, SubwordCoder]:
-    """Learn the sub-words of both sides, each for itself or `shared` ones; reads the corpus twice."""
+    """Learn sub-words for each side, or `shared` ones for both; reads the corpus twice."""
     tokenizers = [WordTokenizer(language, lowercase=lowercase) for language in languages]
 
     def words(side: int) -> Iterator[tuple[str, bool]]:
@@ -54,7 +54,7 @@ def encode_corpus(
 ) -> EncodedCorpus:
     """Write the ids of a corpus, leaving out pairs with more than `longest` sub-words on a side.
 
-    The corpus's description is what `describe` says after the last pair, and "left_out", how many those were.
+    The corpus's description is what `describe` returns after the last pair, with the number "left_out".
 
     Raises:
         EncodedCorpusError: when no pair is left.

@@ -1,7 +1,7 @@
 """A corpus as ids on disk: read through memory maps, so that it may be larger than memory.
 
 A folder holds, for each side, the ids of all sentences end to end and where each begins. Any pair can be read
-at any time: an order of the pairs is a list of numbers, and a run resumes where it stopped by counting.
+at any time: an order of the pairs is a list of indices, and a run resumes where it stopped by counting.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class EncodedCorpus:
         folder: that `write_corpus` wrote.
 
     Raises:
-        EncodedCorpusError: for a folder that it did not finish.
+        EncodedCorpusError: for a folder that is incomplete.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -77,7 +77,7 @@ class EncodedCorpus:
         return make_batch([self.example(int(index)) for index in indices])
 
     def targets(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """The ids of all targets end to end, and where each begins; the last number is where they end."""
+        """The ids of all targets end to end, and where each begins; the last offset is their end."""
         return self._target.ids, self._target.offsets
 
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -95,7 +95,7 @@ def write_corpus(
     Args:
         folder: made if it is missing; the description is written last, so a folder without one is unfinished.
         pairs: ids of source and target, without <bos> and <eos>.
-        describe: asked after the last pair for whatever a reader has to know of the corpus, plain values.
+        describe: called after the last pair; gives what a reader needs to know, as plain values.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _DESCRIPTION).unlink(missing_ok=True)
@@ -126,14 +126,14 @@ def write_corpus(
 def epoch_batches(
     corpus: EncodedCorpus, *, tokens: int, seed: int, epoch: int
 ) -> list[npt.NDArray[np.int64]]:
-    """Share all pairs out among batches of pairs of similar length, in an order of the epoch's own.
+    """Divide all pairs into batches of similar length, in an order of the epoch's own.
 
-    The order is a function of seed and epoch alone. It takes about 50 bytes of memory a pair.
+    The order depends on seed and epoch alone. It takes about 50 bytes of memory per pair.
 
     Args:
         corpus: not empty.
-        tokens: the most positions of a batch, padding included, on its longer side; a pair that is longer
-            makes a batch of its own.
+        tokens: the most positions of a batch, padding included, on its longer side; a longer pair makes
+            a batch of its own.
         seed: of the training run.
         epoch: from 0.
     """

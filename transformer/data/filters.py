@@ -18,16 +18,16 @@ _MOJIBAKE = re.compile(r"[ÃÂÐÑ][\u0080-\u00bf]|Ã[€‚ƒ„†‡ˆ‰Š�
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What makes a pair unfit to learn from.
+    """Which pairs are unfit to learn from.
 
     Attributes:
         min_words: leave out pairs with fewer words on a side (separated by white space).
         max_words: leave out pairs with more words on a side.
         max_characters: leave out pairs with more characters on a side.
-        max_ratio: leave out pairs of which one side has more than so many times the words of the other; a
+        max_ratio: leave out pairs with more than so many times the words on one side as on the other; a
             side of five words or fewer is never too long.
-        duplicates: learn from a pair each time that it comes.
-        faults: learn from text with faults of its encoding too.
+        duplicates: learn from a pair each time it occurs.
+        faults: learn from wrongly encoded text too.
     """
 
     min_words: int = 1
@@ -40,7 +40,7 @@ class Filters:
 
 @dataclass
 class FilterReport:
-    """What became of the pairs that were read.
+    """How many pairs were read, kept and left out.
 
     Attributes:
         seen: all of them.
@@ -61,7 +61,7 @@ class FilterReport:
         self.first.clear()
 
     def count(self, pair: TextPair, reason: str | None) -> None:
-        """Take note of one pair: kept without a reason, else left out for it."""
+        """Count one pair: kept, or left out for a reason."""
         self.seen += 1
         if reason is None:
             self.kept += 1
@@ -79,9 +79,9 @@ class FilterReport:
 def filtered(pairs: Iterable[TextPair], filters: Filters, report: FilterReport) -> Iterator[tuple[str, str]]:
     """Yield source and target of the pairs to learn from, and count every pair in the report.
 
-    Duplicates are told by a hash of 64 bits, which takes 12 to 24 bytes of memory for each different pair (36
-    while the table grows). In a hundred million pairs, one that came only once is taken for a duplicate with
-    a probability of 1 in 3,700.
+    Duplicates are recognised by a 64-bit hash, which takes 12 to 24 bytes of memory per different pair (36
+    while the table grows). In a hundred million pairs, the probability that a new pair is taken for a
+    duplicate is 1 in 3,700.
     """
     known = HashTable()
     for pair in pairs:
@@ -94,9 +94,9 @@ def filtered(pairs: Iterable[TextPair], filters: Filters, report: FilterReport) 
 
 
 class HashTable:
-    """A set of numbers of 64 bits: open addressing in an array, a fifth of the memory of a Python set.
+    """A set of 64-bit hashes: open addressing in an array, a fifth of the memory of a Python set.
 
-    The numbers are hashes already, so that their lower bits are the slot at which a search begins.
+    The lower bits of a hash are the slot at which its search begins.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class HashTable:
         self._used = 0
 
     def add(self, number: int) -> bool:
-        """Add a number; whether it was not there yet."""
+        """Add a hash; True if it was not there yet."""
         if not self._put(number or 1):
             return False
         self._used += 1
@@ -152,5 +152,5 @@ def _unfit(pair: TextPair, filters: Filters) -> str | None:
 
 
 def _n_words(text: str) -> int:
-    """Between white space; characters that nobody sees make none."""
+    """Words between white space; invisible characters are no words."""
     return len((text if text.isprintable() else clean(text)).split())

@@ -1,4 +1,4 @@
-"""Typing noise: sentences as people type them in a hurry, on a telephone, to a friend."""
+"""Typing noise: sentences as people type them in a hurry, on a phone, to a friend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 from transformer.data.typed_words import MISSPELLED, SHORT, SOUNDS_ALIKE
 
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z]{3,}\b")
-"""Not a name: who mistypes a name gets another one. So slips come first, as long as names can be told."""
+"""Not a name: a mistyped name is another name. So slips come first, while capitals still mark the names."""
 _GAP, _GAP_IN_SMALL = re.compile(" "), re.compile("(?<=[a-z]) (?=[a-z])")
 _MARK, _LAST_LETTER = re.compile("(?<=\\w), (?=\\w)|[?!]+$"), re.compile("[aeioumnrsyz](?=\\W*$)")
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -66,7 +66,7 @@ def _without_space(sentence: str, rng: Random) -> str:
 
 
 def _with_one(pattern: re.Pattern[str], change: Callable[[str], str], sentence: str, rng: Random) -> str:
-    """Change one of the places that a pattern finds, if there is any."""
+    """Change one match of a pattern, if there is any."""
     found = list(pattern.finditer(sentence))
     if not found:
         return sentence
@@ -87,7 +87,7 @@ def _instead(word: str, ways: dict[str, str], rng: Random) -> str:
 
 
 def _short(sentence: str, rng: Random) -> str:
-    """Shorten some, for who writes "u" may still write "are"."""
+    """Shorten some words: a person who writes "u" may still write "are"."""
     share = rng.choice([0.3, 1.0])
     return _SHORTENED.sub(
         lambda match: _instead(match[0], SHORT, rng) if rng.random() < share else match[0], sentence
@@ -113,16 +113,16 @@ def _slip(sentence: str, rng: Random) -> str:
 
 
 def _struck(word: str, rng: Random) -> str:
-    """Strike a wrong key: two letters change places, one is missing, one comes twice, or one beside it."""
+    """Mistype a letter: swap it with the next, drop it, double it, or hit a key next to it."""
     place = rng.randint(1, len(word) - 2)
     here, following = word[place], word[place + 1]
-    beside = rng.choice(_beside(here)) + following
-    wrong = rng.choice([following + here, following, here + here + following, beside])
+    nearby = rng.choice(_nearby_keys(here)) + following
+    wrong = rng.choice([following + here, following, here + here + following, nearby])
     return word[:place] + wrong + word[place + 2 :]
 
 
-def _beside(letter: str) -> str:
-    """The keys left and right of a letter's; the letter where it has none."""
+def _nearby_keys(letter: str) -> str:
+    """The keys to the left and right of a letter; the letter itself if there are none."""
     row = next((row for row in _KEYS if letter in row), letter)
     place = row.index(letter)
     return row[max(0, place - 1) : place] + row[place + 1 : place + 2] or letter
@@ -146,14 +146,14 @@ _WAYS: dict[Callable[[str, Random], str], float] = {
     _two_spaces: 0.05,
     _capitals: 0.1,
 }
-"""What happens to a sentence, one after the other, and how often."""
+"""Changes to a sentence in the order in which they are tried, each with its probability."""
 
 
 def add_typing_noise(sentence: str, rng: Random) -> str:
-    """Type a well-written sentence in a hurry; the sentence itself where nothing can be done to it.
+    """Retype a well-written sentence as if in a hurry; unchanged if no change applies.
 
-    A model that is trained on some such sources, with their careful translations, translates a person who
-    types in a hurry: in a corpus of written sentences "ciao" never begins one.
+    A model trained on some such sources, with their correct translations, also translates sentences that
+    are typed in a hurry. Written corpora have none: no sentence begins in lower case.
     """
     for _ in range(10):
         typed = sentence

@@ -21,7 +21,7 @@ def texts(*paths: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
 def test_columns(tmp_path: Path, name: str) -> None:
-    """Further columns are further translations; CR LF and a BOM are no text; U+2028 ends no line."""
+    """Further columns are further translations; CR LF and a BOM are not text; U+2028 ends no line."""
     content = "\ufeffone\tuno\r\ntwo\tdue\tun paio\nthree\u2028lines\ttre\n\tnothing\n".encode()
     path = write(tmp_path / name, content)
     assert texts(path) == [
@@ -39,7 +39,7 @@ def test_a_line_without_a_tab_comes_with_its_fault(tmp_path: Path) -> None:
     assert [pair.fault for pair in read_pairs(path)] == ["", NO_TAB]
 
 
-def test_bytes_that_are_no_utf_8_can_be_seen(tmp_path: Path) -> None:
+def test_invalid_utf_8_can_be_seen(tmp_path: Path) -> None:
     path = write(tmp_path / "pairs.tsv", b"caf\xe9\tcaff\xc3\xa8\n")
     assert texts(path) == [("caf\ufffd", "caffè")]
 
@@ -65,7 +65,7 @@ def test_files_that_are_not_aligned_are_refused(tmp_path: Path, n_source: int, n
 
 
 def test_reading_is_streamed(tmp_path: Path) -> None:
-    """The first pairs are there although the file is damaged further on."""
+    """The first pairs of a damaged file are read."""
     whole = gzip.compress(b"".join(b"word %d\tparola %d\n" % (i, i * 7919) for i in range(50_000)))
     path = tmp_path / "cut.tsv.gz"
     path.write_bytes(whole[: len(whole) // 2])
@@ -104,7 +104,7 @@ def test_one_file_or_two() -> None:
         list(read_pairs(Path("train.tsv"), Path("valid.tsv.gz")))
 
 
-def test_gzip_is_told_by_the_first_bytes_and_not_by_the_name(tmp_path: Path) -> None:
+def test_gzip_is_recognised_by_the_first_bytes_and_not_by_the_name(tmp_path: Path) -> None:
     plain = write(tmp_path / "plain", b"one\tuno\n").rename(tmp_path / "plain.tsv.gz")
     packed = write(tmp_path / "packed.gz", b"one\tuno\n").rename(tmp_path / "packed.tsv")
     assert texts(plain) == texts(packed) == [("one", "uno")]

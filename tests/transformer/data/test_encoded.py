@@ -29,7 +29,7 @@ def test_what_was_written_is_read_in_any_order(corpus: EncodedCorpus, tmp_path: 
 
 
 def test_ids_stay_on_disk(corpus: EncodedCorpus) -> None:
-    """Only what is asked for is brought to memory."""
+    """Only the sentences asked for are read into memory."""
     assert isinstance(corpus._source.ids, np.memmap)
 
 
@@ -48,7 +48,7 @@ def test_an_epoch_has_every_pair_once_in_batches_of_the_size(corpus: EncodedCorp
 
 
 def test_batches_hold_pairs_of_similar_length(corpus: EncodedCorpus) -> None:
-    """Little padding: far less than in batches of pairs as they come."""
+    """So there is little padding."""
     longest = corpus.lengths().max(axis=0)
     groups = epoch_batches(corpus, tokens=100, seed=1, epoch=0)
     padding = sum(int(longest[group].max() * len(group) - longest[group].sum()) for group in groups)

@@ -96,7 +96,7 @@ def test_every_pair_is_kept_or_counted(pairs: list[tuple[str, str]]) -> None:
     assert report.left_out.keys() == report.first.keys()
 
 
-def test_a_report_begins_anew() -> None:
+def test_a_report_can_be_cleared() -> None:
     _, report = run([("", "")])
     report.clear()
     assert report == FilterReport()

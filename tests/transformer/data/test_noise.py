@@ -29,7 +29,7 @@ def test_ways_of_a_sentence(typed: str) -> None:
 
 
 def test_slips() -> None:
-    """Two letters change places, one is missing, one comes twice, one beside it is struck."""
+    """Two letters are swapped, one is dropped, one doubled, one hit next to its key."""
     assert {"tehre", "thee", "theere", "thete"} <= ways("there")
     assert "teh" in ways("the")
 
@@ -47,7 +47,7 @@ def test_a_sentence_in_capitals() -> None:
     assert "ARE YOU THERE?" in ways("Are you there?")
 
 
-def test_words_that_many_misspell_or_shorten_and_spaces_that_are_forgotten() -> None:
+def test_common_misspellings_short_forms_and_missing_spaces() -> None:
     found = ways("See you before dark.")
     assert {"see ya b4 dark", "See you beforedark."} <= found
     assert {"tommorow", "tomorow", "tmrw"} <= ways("tomorrow")
@@ -63,7 +63,7 @@ def test_slips_are_not_in_names() -> None:
     assert all("tom" in typed.lower() and "anna" in typed.lower() for typed in ways("Tom sees Anna."))
 
 
-def test_where_there_is_nothing_to_do_worse_it_stays() -> None:
+def test_what_no_change_applies_to_stays() -> None:
     assert ways("") == {""}
     assert ways("...") <= {"...", "....", "....."}, "something is left of it"
 

@@ -1,4 +1,4 @@
-"""One vocabulary of both sides: what both languages write alike has the same pieces in both."""
+"""One vocabulary for both sides: a word that both languages have is cut into the same pieces."""
 
 from transformer.data.corpus_coding import learn_coders
 

@@ -1,4 +1,4 @@
-"""Copy, reverse, sort: tasks whose right attention is known, so that one sees a model find it."""
+"""Copy, reverse, sort: tasks whose right attention is known, so that one can watch a model find it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SymbolTask(Task):
 
     Args:
         name: as users choose it.
-        order: the positions of given symbols in the order that is asked for.
+        order: gives the positions of the symbols in the order of the answer.
     """
 
     source_language = target_language = "en"
@@ -34,7 +34,7 @@ class SymbolTask(Task):
         self._order = order
 
     def solve(self, symbols: Sequence[str]) -> SentencePair:
-        """Pair symbols with the right answer; each of it is aligned with the one that it was."""
+        """Pair symbols with the right answer, each of whose symbols is aligned with its original."""
         order = self._order(symbols)
         return SentencePair(
             source=tuple(symbols),
