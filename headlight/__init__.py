@@ -1,13 +1,13 @@
-"""See what happens inside a Transformer, from Python: what the app shows, for notebooks and scripts.
+"""See what happens inside a Transformer, from notebooks and scripts.
 
 >>> import headlight
->>> model = headlight.open("en-it")  # or the path of anyone's checkpoint
+>>> model = headlight.open("en-it")  # or the path of your own checkpoint
 >>> run = headlight.run(model, "I saw a cat.")
 >>> run.attention("cross", layer=1, head=0)  # a DataFrame with the tokens on both axes
 >>> headlight.plot_attention(run, "cross", layer=1, head=0)
 >>> headlight.show(run)  # all attention, to click through, in a notebook
 
-Nothing is imported before it is used: PyTorch takes a second.
+Everything is imported on first use: PyTorch takes a second.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _HOMES = {
     "transformer.errors": ("CheckpointError", "SentenceError"),
     "viz.figures.export": ("number_table",),
 }
-"""Where each public name lives; the imports above tell type checkers and editors the same."""
+"""The module of each public name; the imports above are the same for type checkers and editors."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

@@ -21,11 +21,11 @@ headlight train                  train a model
 headlight COMMAND --help         all options of a command"""
 _HERE = Path(__file__).resolve().parent
 _APP = next(path for path in (_HERE / "app.py", _HERE.parent / "app.py") if path.exists())
-"""Inside of the package where it is installed, beside it in a checkout."""
+"""In the package if installed, next to it in a checkout."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what a command line says; returns the exit status."""
+    """Run a command line; returns the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if list(arguments) in (["--help"], ["-h"]):
         print(HELP)
@@ -41,13 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serve(options: Sequence[str]) -> None:
     """Serve the app, then end the process; options are those of `streamlit run`.
 
-    The browser opens when the server listens: in one that is still importing PyTorch, the first page would
-    wait for as long, and share the processor with it.
+    Everything is imported before the browser opens: otherwise the first page would wait for PyTorch, and
+    compete with it for the processor.
     """
-    # PyTorch's threads sleep while they wait for each other: spinning, they take the cores from the browser.
+    # PyTorch's waiting threads sleep: spinning, they would take the cores from the browser.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     print("Loading PyTorch and the model …", flush=True)
-    gc.disable()  # what is being loaded stays: searched for garbage meanwhile, it comes a second later
+    gc.disable()  # nothing loaded here is garbage; collecting meanwhile takes a second
     from streamlit.web import cli
 
     from viz.warm_up import settle, warm_up

@@ -1,4 +1,4 @@
-"""What a checkpoint is, and what is wrong with it."""
+"""Inspect a checkpoint: its configuration, its layout and its problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transformer.cli.inspect_text import to_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """What was found out about a checkpoint; printed, it is the text of ``headlight inspect``."""
+    """The findings about a checkpoint; printed, it is the text of ``headlight inspect``."""
 
     imported: Imported
     diagnosis: Diagnosis | None
@@ -34,20 +34,20 @@ class Report:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What the doctor says, the worst first; empty where the numbers were not looked at."""
+        """The doctor's findings, the worst first; empty if the weights were not examined."""
         found = self.diagnosis.of(*SEVERITIES) if self.diagnosis else ()
         columns = ["severity", "title", "number", "meaning", "advice", "where", "check"]
         return pd.DataFrame([asdict(finding) for finding in found], columns=columns)
 
     @property
     def settings(self) -> pd.DataFrame:
-        """Each value of the configuration, and where it came from."""
+        """Each value of the configuration, with its source."""
         rows = [asdict(setting) for setting in self.imported.report.settings]
         return pd.DataFrame(rows, columns=["name", "value", "source", "why"])
 
     @property
     def questions(self) -> pd.DataFrame:
-        """What the files don't tell: the names of `answers`, what can be answered, and what was taken."""
+        """What the files don't say: the names to use in `answers`, the options, and the value used."""
         rows = [
             (asked.name, asked.text, [option.value for option in asked.options], asked.value, asked.answered)
             for asked in self.imported.report.questions
@@ -56,7 +56,7 @@ class Report:
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """How many parameters each part of the model has, its own parts included, by the part's path."""
+        """The number of parameters of each part of the model, its own parts included, by path."""
         rows = list(_counted(parts_of(self.imported.report.config)))
         return pd.DataFrame(rows, columns=["part", "parameters"]).set_index("part")
 
@@ -73,17 +73,17 @@ def inspect(
     mapping: str | Path | None = None,
     quick: bool = False,
 ) -> Report:
-    """Say what a checkpoint is and what is wrong with it: ``headlight.inspect("model.pt")``.
+    """Examine a checkpoint: ``headlight.inspect("model.pt")``.
 
     Args:
-        name_or_path: a shipped model, or a file of weights or a folder of anyone's. Nothing in it is run.
-        text: what the model is to be looked at with, one sentence per line; plain English when blank.
-        answers: to what the files don't tell; see `Report.questions`.
-        mapping: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
-        quick: look at names, shapes and configuration only: no weight is read.
+        name_or_path: a shipped model, or the path of a file of weights or a folder. No code in it is run.
+        text: sentences to examine the model with, one per line; plain English by default.
+        answers: to the questions that the files leave open; see `Report.questions`.
+        mapping: path of a mapping file, for an unknown layout; see docs/checkpoints.md.
+        quick: examine only names, shapes and configuration, without reading weights.
 
     Raises:
-        headlight.CheckpointError: when it can't be read, or is no model that ours computes.
+        headlight.CheckpointError: it can't be read, or our model can't compute it.
     """
     path = MODELS / name_or_path if str(name_or_path) in shipped_models() else name_or_path
     described = None if mapping is None else text_of(mapping)

@@ -1,4 +1,4 @@
-"""The lessons of the page Learn in a notebook: asked first, checked by the run, shown afterwards."""
+"""The lessons of the page Learn in a notebook: ask, check the answer against the run, then show it."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from viz.viewer.viewer_run import view_run
 
 @dataclass(frozen=True)
 class Output:
-    """What a cell shows: Markdown, figures and viewers, one under the other.
+    """The output of a cell: Markdown, figures and viewers, one below the other.
 
     Attributes:
-        parts: of which text is Markdown.
+        parts: in order; text is Markdown.
     """
 
     parts: Sequence[str | go.Figure | AttentionWidget]
 
     def __repr__(self) -> str:
-        """The words alone."""
+        """The text without figures and viewers."""
         return "\n\n".join(part for part in self.parts if isinstance(part, str))
 
     def _ipython_display_(self) -> None:
@@ -62,10 +62,10 @@ class Output:
 
 @dataclass(frozen=True, repr=False)
 class Checked(Output):
-    """What is said of an answer.
+    """The verdict on an answer.
 
     Attributes:
-        is_right: whether it is.
+        is_right: whether the answer is right.
     """
 
     is_right: bool
@@ -76,7 +76,7 @@ class Lesson:
 
     Args:
         name: of the lesson.
-        subject: the run that it is about.
+        subject: its sentence and run.
     """
 
     def __init__(self, name: str, subject: Subject) -> None:
@@ -91,28 +91,28 @@ class Lesson:
         return f"<Lesson {self._lesson.number}, {self._lesson.title}: {', '.join(self._questions)}>"
 
     def ask(self, question: str) -> Output:
-        """Show a question, and what can be answered.
+        """Show a question and the possible answers.
 
         Raises:
-            ValueError: when the lesson has no such question.
+            ValueError: the lesson has no such question.
         """
         found = self._question(question)
         return Output([said(found.asks, self._subject), _answers(found, self._subject)])
 
     def check(self, question: str, answer: Any) -> Checked | Output:
-        """Say whether an answer is right, and why; where there is none yet, how one is written.
+        """Say whether an answer is right, and why; for `...`, how to write an answer.
 
         Args:
             question: its name.
             answer: a number; the position of a token or the number of an option, from 0; (row, column).
 
         Raises:
-            ValueError: when the lesson has no such question, or it can't be answered so.
+            ValueError: the lesson has no such question, or this is no possible answer.
         """
         found = self._question(question)
         wanted = found.expected(self._subject)
         if answer is ...:
-            return Output([f"There is no answer yet. Write {wanted} in the place of the three dots."])
+            return Output([f"There is no answer yet. Write {wanted} in place of the three dots."])
         given = list(answer) if isinstance(answer, tuple) else answer
         if not found.accepts(self._subject, given):
             raise ValueError(f"{answer!r} can't be the answer: write {wanted}.")
@@ -120,14 +120,14 @@ class Lesson:
         return Checked(_told(verdict), verdict.is_right)
 
     def show(self, step: int, case: str | float | None = None) -> Output:
-        """Show what the app does once a step's question is answered.
+        """Show what the app shows once a step's question is answered.
 
         Args:
             step: from 0.
-            case: what its contrast is switched or turned to; None for the step's own pictures.
+            case: the setting of its switch or dial; None for the step's own pictures.
 
         Raises:
-            ValueError: when the lesson has no such step or case.
+            ValueError: the lesson has no such step or case.
         """
         if not 0 <= step < len(self._lesson.steps):
             raise ValueError(f"There is no step {step}: the lesson has 0 to {len(self._lesson.steps) - 1}.")
@@ -176,13 +176,13 @@ def lesson(name: str, model: LoadedModel, text: str) -> Lesson:
     """A lesson about a sentence: ``headlight.lesson("one-head", model, "I saw a cat.")``.
 
     Args:
-        name: as the address of the page Learn has it.
-        model: as `headlight.open` gives it.
+        name: as in the address of the page Learn.
+        model: from `headlight.open`.
         text: the sentence.
 
     Raises:
-        ValueError: when there is no such lesson, or it is not for such a model.
-        headlight.SentenceError: for a sentence without words, or one that is too long.
+        ValueError: there is no such lesson, or it is not for this kind of model.
+        headlight.SentenceError: the sentence has no words, or is too long.
     """
     if name not in lessons():
         raise ValueError(f"There is no lesson {name!r}: choose one of {', '.join(lessons())}.")
@@ -193,7 +193,7 @@ def lesson(name: str, model: LoadedModel, text: str) -> Lesson:
 
 
 def _answers(question: Question, subject: Subject) -> str:
-    """What can be answered: Markdown."""
+    """The possible answers, as Markdown."""
     match question:
         case BoardQuestion():
             return _places(question, subject)
@@ -205,7 +205,7 @@ def _answers(question: Question, subject: Subject) -> str:
 
 
 def _places(question: BoardQuestion, subject: Subject) -> str:
-    """The tokens, or the rows and columns, with the positions to answer with."""
+    """The tokens, or the rows and columns, with the positions to use as an answer."""
     rows, columns, axes = question.labels(subject)
     if not rows:
         is_open = ~np.isnan(question.board(subject))

@@ -1,4 +1,4 @@
-"""Models: the shipped ones by name, anyone's by path."""
+"""Open models: shipped ones by name, others by path."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def open(
 ) -> LoadedModel:
     """Open a model, ready to run: ``headlight.open("en-it")``.
 
-    What a checkpoint's files don't tell and `answers` don't say is assumed, with a warning that lists it.
+    Settings that neither the checkpoint's files nor `answers` give are assumed; a warning lists them.
 
     Args:
-        name_or_path: a shipped model (en-it, toy-en-it), or a file of weights or a folder of anyone's.
+        name_or_path: a shipped model (en-it, toy-en-it), or the path of a file of weights or a folder.
         answers: such as ``{"n_heads": 8}``; `headlight.inspect` lists the questions.
-        mapping: path of a mapping file, for a layout that is not known; see docs/checkpoints.md.
+        mapping: path of a mapping file, for an unknown layout; see docs/checkpoints.md.
         device: cpu, cuda or mps.
 
     Raises:
-        headlight.CheckpointError: when there is no such model, or it can't be run.
-        transformer.device.DeviceError: when there is no such device.
+        headlight.CheckpointError: there is no such model, or it can't be run.
+        transformer.device.DeviceError: there is no such device.
     """
     reports: list[ImportReport] = []
     loaded = open_model(

@@ -1,4 +1,4 @@
-"""What a model did with sentences, as labelled tables; every plot is drawn from one of these."""
+"""Runs of a model as labelled tables; every plot is drawn from one of these."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack, Trace
 
 TOP_K = 8
-"""The best next tokens that each step tells."""
+"""Best next tokens stored for each step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:
-    """Sentences that went through a model as one padded batch.
+    """Sentences that a model has run as one padded batch.
 
     Attributes:
-        model: as `headlight.open` gives it.
-        trace: every tensor on the way by its path, such as ``trace["encoder.layers.0.self_attn.q"]``: a
-            mapping from path to tensor, all on the CPU. The first axis is the batch.
+        model: from `headlight.open`.
+        trace: every tensor of the forward by its path, such as ``trace["encoder.layers.0.self_attn.q"]``, on
+            the CPU. The first axis is the batch.
     """
 
     model: LoadedModel
@@ -51,24 +51,24 @@ class Batch:
 
     @property
     def attentions(self) -> list[Attention]:
-        """Those that the model has: "encoder" and "decoder" self-attention, "cross"-attention."""
+        """The model's attentions: "encoder" and "decoder" self-attention, "cross"-attention."""
         return attentions(self.trace)
 
     def attention(
         self, attention: Attention, layer: int, head: int, *, measure: Measure = "weights", sentence: int = 0
     ) -> pd.DataFrame:
-        """One head: a row is a query (the token that looks), a column is a key (the token looked at).
+        """One head: rows look (queries), columns are looked at (keys).
 
         Args:
             attention: "encoder", "decoder" or "cross".
             layer: from 0.
             head: from 0.
-            measure: "weights", of which each row sums to 1; "scores" before the mask; "masked" scores, with
-                -inf where the mask closes a cell.
+            measure: "weights", whose rows sum to 1; "scores" before the mask; "masked" scores, with -inf
+                where the mask closes a cell.
             sentence: of the batch, from 0.
 
         Raises:
-            ValueError: when the model has no such attention, layer or head, or the batch no such sentence.
+            ValueError: the model has no such attention, layer or head, or the batch no such sentence.
         """
         self.check_head(attention, layer, head)
         return _table(self.maps(attention, measure, sentence, layer=layer), head)
@@ -90,10 +90,10 @@ class Batch:
         return attention_maps(self.trace, attention, measure, sentence, layer=layer)
 
     def check_stack(self, stack: Stack) -> Stack:
-        """Refuse a stack that the model does not have, else return it.
+        """Return a stack that the model has.
 
         Raises:
-            ValueError: that says which it has.
+            ValueError: it has no such stack; the message lists those that it has.
         """
         if stack not in stacks(self.trace):
             has = " and ".join(map(repr, stacks(self.trace)))
@@ -101,19 +101,19 @@ class Batch:
         return stack
 
     def check_sentence(self, sentence: int) -> None:
-        """Refuse a sentence that the batch does not have.
+        """Check that the batch has a sentence.
 
         Raises:
-            ValueError: listing those that it has.
+            ValueError: it has not; the message lists those that it has.
         """
         n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
         check_index("sentence", sentence, n, "the batch")
 
     def check_head(self, attention: Attention, layer: int, head: int) -> None:
-        """Refuse what the model does not have.
+        """Check that the model has a head.
 
         Raises:
-            ValueError: that says what it has.
+            ValueError: it has not; the message lists those that it has.
         """
         if attention not in self.attentions:
             has = ", ".join(map(repr, self.attentions))
@@ -125,10 +125,10 @@ class Batch:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Batch):
-    """One sentence that went through a model: a batch of one, and what it wrote.
+    """One sentence that a model has run: a batch of one, and its output.
 
     Attributes:
-        computed: what else is known of it, as the app has it.
+        computed: the run as the app has it.
         text: as typed.
     """
 
@@ -140,23 +140,23 @@ class Run(Batch):
 
     @property
     def translation(self) -> str:
-        """The target; of a model without an encoder, the prompt and how it continues."""
+        """The target; for a model without an encoder, the prompt and its continuation."""
         return self.computed.translation
 
     @property
     def ending(self) -> Ending | None:
-        """Why the target ended: by its "end", or stopped at its "limit" or at the last of the "positions".
+        """Why the target ended: at its "end", at its "limit", or at the last of the model's "positions".
 
-        The limit is the most tokens that are generated for a source of its length. None of a target that was
-        given without an end, and of a model that has no decoder.
+        The limit is the most tokens that are generated for a source of that length. None for a target that
+        was given without an end, and for a model without a decoder.
         """
         return self.computed.ending
 
     @property
     def confidence(self) -> Confidence | None:
-        """How probably what the model wrote is right, and each word of it; None where that was not measured.
+        """The probability that the output, and each word of it, is right; None if that was not measured.
 
-        See `transformer.analysis.confidence`. Only models that were trained with validation pairs know it.
+        See `transformer.analysis.confidence`. It is measured for models trained with validation pairs.
         """
         return run_confidence(self.model, self.computed)
 
@@ -164,7 +164,7 @@ class Run(Batch):
     def steps(self) -> pd.DataFrame:
         """The best next tokens of each step: one row per step and rank, with the probability of each.
 
-        `chosen` marks the token that was taken; where the target was given, that may be none of the best.
+        `chosen` marks the token that was taken; if the target was given, it may be none of the best.
         """
         token = self.model.target.token
         rows = [
@@ -179,7 +179,7 @@ class Run(Batch):
 
     @property
     def norms(self) -> dict[str, tuple[str, ...]]:
-        """The paths of all norms in the order of the forward, each with the tokens that it sees."""
+        """The paths of all norms in the order of the forward, each with its tokens."""
         return {record.path: norm_tokens(self.trace, record.path) for record in self.trace.norms()}
 
     def attention_by_word(self, attention: Attention, layer: int, head: int) -> pd.DataFrame:
@@ -204,22 +204,22 @@ class Run(Batch):
     ) -> None:
         """Write the run as one HTML file that needs no server: ``run.to_html("cat.html")``.
 
-        It has the app's viewer and the run's numbers: those of what is chosen as they were computed and, so
-        that the file stays below 1 MB where it can, less of the rest; the page says what it has.
+        It has the app's viewer and the run's numbers: the selected head's as they were computed and, to keep
+        the file below 1 MB if possible, less of the rest; the page says what it contains.
 
         Args:
-            path: of the file; one that is there is replaced.
-            attention, layer, head: what is chosen; when left out the last layer, of the cross-attention if
-                there is one.
+            path: of the file; an existing one is replaced.
+            attention, layer, head: the selection; by default the last layer, of the cross-attention if there
+                is one.
             view: one head, all heads of the layer, their lines as a map, or every head from one token.
-            cell: positions of a query and a key; when left out the head's strongest.
-            everything: put in all numbers as they were computed, whatever the size.
+            cell: positions of a query and a key; by default the head's strongest cell.
+            everything: store all numbers as they were computed, whatever the size.
 
         Raises:
-            ValueError: for what the run does not have.
-            OSError: when the file can't be written; the message says why.
+            ValueError: the run has no such part.
+            OSError: the file can't be written; the message says why.
         """
-        # Colours come with plotly, which takes half a second to load.
+        # Imports plotly for its colours, which takes half a second.
         from headlight.pages import write_page
         from viz.viewer.choice import VIEWS
 
@@ -253,12 +253,12 @@ def run(model: LoadedModel, text: str, target: str = "") -> Run:
     """Run a sentence: ``headlight.run(model, "I saw a cat.")``.
 
     Args:
-        model: as `headlight.open` gives it.
+        model: from `headlight.open`.
         text: the source sentence, or the prompt of a model without an encoder.
-        target: what the decoder is given to read (teacher forcing); blank lets the model write it itself.
+        target: given to the decoder (teacher forcing); if blank, the model writes its own.
 
     Raises:
-        headlight.SentenceError: for a sentence without words, or one that is too long.
+        headlight.SentenceError: the sentence has no words, or is too long.
     """
     computed = running.run_sentence(model, text, target, top_k=TOP_K)
     return Run(model, computed.trace, computed, text)
@@ -268,8 +268,8 @@ def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:
     """Run several sentences as one padded batch, each with the target that the model writes for it.
 
     Raises:
-        headlight.SentenceError: naming the sentence that can't be run.
-        ValueError: for no sentence at all.
+        headlight.SentenceError: a sentence can't be run; the message names it.
+        ValueError: there is no sentence.
     """
     if not texts:
         raise ValueError("There are no sentences: give at least one.")
@@ -281,10 +281,10 @@ def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:
 
 
 def check_index(name: str, value: int, count: int, where: str) -> None:
-    """Refuse a number that counts from 0 and names nothing.
+    """Check a number that counts from 0.
 
     Raises:
-        ValueError: that says which there are.
+        ValueError: it is out of range; the message says the range.
     """
     if not 0 <= value < count:
         there = "0 only" if count == 1 else f"0 to {count - 1}"

@@ -1,8 +1,8 @@
 """Shrink attention maps to the pixels they are shown at, without losing a peak.
 
-A grid of heads shows each map some 60 to 150 pixels wide, so a 512 x 512 map need not travel in full.
-Each pixel shows the maximum of the block of cells it stands for: an average would hide a head that looks at
-exactly one word. Axes: L layer, H head, Q query position, K key position, h and w pooled rows and columns.
+A grid of heads shows each map 60 to 150 pixels wide, so a 512 x 512 map need not be sent in full. Each pixel
+shows the maximum of its block of cells: an average would hide a head that looks at exactly one word. Axes: L
+layer, H head, Q query position, K key position, h and w pooled rows and columns.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ TOP_LEVEL = 254
 class PooledMaps:
     """Maps reduced by block-wise maximum and quantised to one byte per block.
 
-    A level n below ``CLOSED_LEVEL`` stands for ``low + n / TOP_LEVEL * (high - low)``, with each map's own
-    low and high, so that a head whose weights are all small keeps its detail. The error is at most half a
-    level.
+    A level n below ``CLOSED_LEVEL`` means ``low + n / TOP_LEVEL * (high - low)``, with each map's own low and
+    high, so that a head with only small weights keeps its detail. The error is at most half a level.
     """
 
     levels: NDArray[np.uint8]
@@ -43,9 +42,9 @@ class PooledMaps:
 
 
 def block_edges(length: int, side: int) -> NDArray[np.int64]:
-    """Cut positions into ``min(length, side)`` consecutive blocks, as even as they can be.
+    """Cut positions into ``min(length, side)`` consecutive blocks whose sizes differ by at most one.
 
-    Block i covers the positions ``edges[i]`` to ``edges[i + 1] - 1``; sizes differ by at most one.
+    Block i covers the positions ``edges[i]`` to ``edges[i + 1] - 1``.
     """
     n_blocks = min(length, side)
     return np.arange(n_blocks + 1) * length // n_blocks
@@ -80,7 +79,7 @@ def pool_maps(
 def _pool_queries(
     values: NDArray[np.float32], open_cells: NDArray[np.bool_] | None, edges: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Go from (L, H, Q, K) to (L, H, h, K). A block of rows at a time, so that it stays in the cache."""
+    """Reduce (L, H, Q, K) to (L, H, h, K), a block of rows at a time, so that it stays in the cache."""
     n_layers, n_heads, _, n_keys = values.shape
     pooled = np.empty((n_layers, n_heads, len(edges) - 1, n_keys), np.float32)
     for block, (start, stop) in enumerate(pairwise(edges)):
@@ -92,7 +91,7 @@ def _pool_queries(
 
 
 def _pool_keys(rows: NDArray[np.float32], edges: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Go from (L, H, h, K) to (L, H, h, w), with closed blocks -inf."""
+    """Reduce (L, H, h, K) to (L, H, h, w); closed blocks are -inf."""
     pooled = rows if len(edges) - 1 == rows.shape[-1] else np.fmax.reduceat(rows, edges[:-1], axis=-1)
     return np.where(np.isfinite(pooled), pooled, np.float32(-np.inf))
 
@@ -104,7 +103,7 @@ def _strongest_cells(
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the position of each map's largest value, (L, H) each: first its block, then the cell."""
+    """Find the query and key of each map's largest value, (L, H) each: first its block, then the cell."""
     n_layers, n_heads, _, width = pooled.shape
     query = np.full((n_layers, n_heads), -1)
     key = np.full((n_layers, n_heads), -1)

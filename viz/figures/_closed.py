@@ -1,7 +1,7 @@
-"""How a closed (masked) cell is drawn in every figure: grey, hatched, and named in words when pointed at.
+"""Closed (masked) cells, drawn alike in every figure: grey, hatched, with the reason on hover.
 
-`closed` is, in all figures, a mapping from the reason a cell is closed to a boolean (Q, K) array that is
-true there: {"future: the key comes after the query": ..., "padding of sentence 2": ...}.
+In all figures `closed` maps the reason a cell is closed to a boolean (Q, K) array that is true there:
+{"future: the key comes after the query": ..., "padding of sentence 2": ...}.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from viz.theme import Theme
 Closed = Mapping[str, NDArray[np.bool_]]
 
 MAX_HATCHED = 64
-"""Rows or columns up to which every diagonal gets a hatch line; of longer matrices every n-th does."""
+"""Rows or columns up to which every diagonal gets a hatch line; longer matrices get every n-th."""
 
 
 def any_closed(closed: Closed | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Where any reason closes a cell.
+    """The cells that any reason closes.
 
     Raises:
         ValueError: a reason's array has another shape than the values.
@@ -48,9 +48,9 @@ def add_closed(figure: go.Figure, closed: Closed | None, theme: Theme, hover: st
 
     Args:
         figure: the figure with the heatmap.
-        closed: reasons and where they hold; a cell with two reasons is drawn once, for the first.
+        closed: reason -> cells; a cell with two reasons is drawn once, for the first.
         hover: first lines of the hover text, as a plotly template.
-        place: row and col of the subplot, where there are several.
+        place: row and col of the subplot, if there are several.
     """
     if not closed:
         return
@@ -75,8 +75,7 @@ def add_closed(figure: go.Figure, closed: Closed | None, theme: Theme, hover: st
 def hatching(closed: NDArray[np.bool_], theme: Theme) -> go.Scatter:
     """Diagonal lines over the closed cells of a (Q, K) matrix, as one trace.
 
-    Neighbouring cells on a diagonal share one line, so a causal mask costs one line per diagonal, not one per
-    cell.
+    Neighbouring cells on a diagonal share a line, so a causal mask costs one line per diagonal.
     """
     rows, columns = closed.shape
     step = max(1, -(-max(rows, columns) // MAX_HATCHED))

@@ -1,4 +1,4 @@
-"""What figures have in common: theme, title and height, legends, colour bars, bars, lines and bands."""
+"""The common style of all figures: theme, title and height, legends, colour bars, bars, lines and bands."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from viz.figures.labels import DECORATION, escape
 from viz.theme import FONT_SIZE, TITLE_SIZE, Theme, template
 
 TOOLBAR = 40
-"""Pixels of the strip that plotly's toolbar has for itself."""
+"""Pixels of the strip reserved for plotly's toolbar."""
 
 
 def color_bar(title: str) -> dict[str, object]:
-    """Describe the colour bar of a heatmap; the title says what the values are, with their unit."""
+    """Describe the colour bar of a heatmap; the title names the values and their unit."""
     heading = {"text": title, "side": "right", "font": {"size": FONT_SIZE}}
     return {"title": heading, "thickness": 16, "outlinewidth": 0}
 
@@ -24,8 +24,8 @@ def color_bar(title: str) -> dict[str, object]:
 def finish(figure: go.Figure, theme: Theme, title: str, height: int, *, legend: bool = False) -> go.Figure:
     """Put theme, title (plain text, may be empty), height in pixels and a legend on a figure; return it.
 
-    The toolbar has a strip above the plot, or beside it where a legend lies above: the title is then the
-    legend's, so that they never lie over each other, however many lines the legend takes.
+    The toolbar has a strip above the plot, or to its right if a legend is above it. The title is then the
+    legend's, so that the two never overlap, however many lines the legend takes.
     """
     if legend:
         legend_above(figure)
@@ -44,16 +44,13 @@ def finish(figure: go.Figure, theme: Theme, title: str, height: int, *, legend: 
 
 
 def bar_marker(color: str, theme: Theme, *, striped: bool = False) -> dict[str, object]:
-    """Describe a series' bars; stripes tell two series apart for those who don't see their colours."""
+    """Describe a series' bars; stripes tell two series apart without colour."""
     pattern = {"shape": "/", "bgcolor": color, "fgcolor": theme.background, "size": 9, "solidity": 0.18}
     return {"color": color, "line": {"width": 0}, "pattern": pattern if striped else {}}
 
 
 def legend_above(figure: go.Figure) -> None:
-    """Lay the legend in a row over the plot; beside it, it would take width that a narrow screen lacks.
-
-    The toolbar, which would cover it, goes to the right.
-    """
+    """Put the legend above the plot, for narrow screens have no room next to it; move the toolbar right."""
     figure.update_layout(
         showlegend=True,
         modebar={"orientation": "v"},
@@ -63,7 +60,7 @@ def legend_above(figure: go.Figure) -> None:
 
 
 def thin_lines(x: Sequence[float], y: Sequence[float], color: str) -> go.Scatter:
-    """Lines that carry no numbers, all in one trace: after each of them x and y are NaN."""
+    """Lines that stand for no numbers, all in one trace: x and y are NaN after each."""
     return go.Scatter(
         x=np.array(x, dtype=np.float32),
         y=np.array(y, dtype=np.float32),
@@ -76,7 +73,7 @@ def thin_lines(x: Sequence[float], y: Sequence[float], color: str) -> go.Scatter
 
 
 def translucent(color: str, opacity: float) -> str:
-    """#rrggbb with an opacity from 0 to 1, as CSS writes it."""
+    """A colour #rrggbb with an opacity from 0 to 1, in CSS notation."""
     red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"
 
@@ -89,7 +86,7 @@ def band(
     color: str,
     name: str,
 ) -> None:
-    """Fill between two curves over the same x, under one entry of the legend: the name, "least to most"."""
+    """Fill between two curves over the same x; the legend's one entry is the name and "least to most"."""
     fill = translucent(color, 0.2)
     for end, y, filling in (("least", low, None), ("most", high, "tonexty")):
         figure.add_scatter(

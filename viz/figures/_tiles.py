@@ -18,15 +18,14 @@ from viz.figures._style import thin_lines
 from viz.theme import Theme
 
 MAX_CELLS = 100_000
-"""Cells of all tiles together; larger maps are pooled, because a screen has no pixels for more."""
+"""Cells of all tiles together; larger maps are pooled, because a screen has no more pixels."""
 
 
 @dataclass(frozen=True)
 class Tiles:
     """The layout of (R, C) tiles of (Q, K) cells, with gaps between them.
 
-    `gap_rows` and `gap_columns` are in cells; a row gap stands above each tile row, so that a heading has
-    room.
+    `gap_rows` and `gap_columns` are in cells; the gap above each tile row leaves room for a heading.
     """
 
     rows: int
@@ -70,7 +69,7 @@ class Tiles:
         }
 
     def frames(self, count: int, theme: Theme) -> go.Scatter:
-        """Draw a thin frame around each of the first `count` tiles, so that an empty one is seen."""
+        """Draw a thin frame around each of the first `count` tiles, so that empty ones show."""
         x: list[float] = []
         y: list[float] = []
         for index in range(count):
@@ -82,7 +81,7 @@ class Tiles:
         return thin_lines(x, y, theme.muted)
 
     def labels(self, axis: str, tiles: Sequence[str], tokens: Sequence[str]) -> list[str]:
-        """Label each cell column ("x") or row ("y") with its tile and its token; empty in a gap."""
+        """Label each cell column ("x") or row ("y") with its tile and its token; gaps have empty labels."""
         length, start = (self.width, self.left) if axis == "x" else (self.height, self.top)
         labels = [""] * length
         for number, tile in enumerate(tiles):
@@ -100,10 +99,9 @@ def block_size(tiles: int, queries: int, keys: int) -> int:
 
 
 def pool(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
-    """Pick the value farthest from 0 of each block: (..., Q, K) -> (..., ceil(Q / side), ceil(K / side)).
+    """Take the value farthest from 0 of each block: (..., Q, K) -> (..., ceil(Q / side), ceil(K / side)).
 
-    The largest and not the mean, because one strong cell is what a user looks for. NaN where a block has
-    no number.
+    Not the mean, because users look for single strong cells. NaN for a block without numbers.
     """
     if side == 1:
         return values
@@ -118,7 +116,7 @@ def pool(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
 
 
 def pool_closed(closed: Closed, side: int) -> Closed:
-    """Blocks whose cells are all closed, each under the first reason that closes one of its cells."""
+    """Blocks whose cells are all closed, by reason."""
     if side == 1 or not closed:
         return closed
     union = any_closed(closed, next(iter(closed.values())).shape)

@@ -1,8 +1,8 @@
 """Pictures of attention: one head, the heads of a layer, all layers and heads, two models side by side.
 
-In every picture a row is a query (the token that looks) and a column is a key (the token that is looked at).
-A cell that the mask closes is grey and hatched, and says why it is closed when pointed at. NaN and infinite
-values are drawn as nothing. Axes: L layers, H heads, Q query position, K key position.
+In every picture rows look (queries) and columns are looked at (keys). A cell that the mask closes is grey and
+hatched, with the reason on hover. NaN and infinite values are left empty. Axes: L layers, H heads, Q query
+position, K key position.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from viz.theme import Theme, color_range, color_scale
 QUERY_AXIS = "query: the token that looks"
 KEY_AXIS = "key: the token that is looked at"
 TOKENS = "query: %{y}<br>key: %{x}"
-"""What a cell is called that is pointed at, as a plotly template."""
+"""Name of a cell in its hover text, as a plotly template."""
 MAX_NUMBERED = 22
-"""Columns up to which each cell shows its number: beyond that it would be smaller than a user can read."""
+"""Columns up to which each cell shows its number: in more columns it would be too small to read."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What the numbers of an attention picture are.
+    """What an attention picture shows.
 
     Attributes:
         name: title of the colour bar, with the unit.
-        meaning: one line of the hover text, after the number.
-        signed: whether values may be negative; then the colours diverge from 0.
+        meaning: text that follows the number on hover.
+        signed: whether values may be negative; the colours then diverge from 0.
     """
 
     name: str
@@ -57,7 +57,7 @@ MOVED = Quantity(
 
 
 def quantity_of(measure: Literal["weights", "scores", "masked"], formula: str = "") -> Quantity:
-    """What the numbers are of a measure, in a model that computes its scores by the formula."""
+    """The quantity of a measure; `formula` is how the model computes a score."""
     if measure == "weights":
         return WEIGHTS
     if measure == "scores":
@@ -76,7 +76,7 @@ def attention_heatmap(
     value_range: tuple[float, float] | None = None,
     title: str = "",
 ) -> go.Figure:
-    """One head: which query looks at which key.
+    """Draw one head.
 
     Args:
         values: (Q, K) weights or scores.
@@ -110,10 +110,10 @@ def side_by_side(
     title: str = "",
     columns: int = 4,
 ) -> go.Figure:
-    """Heads of one layer, or one head of several models, beside each other in the same colour range.
+    """Draw the heads of one layer, or one head of several models, side by side in one colour range.
 
-    The values are (N, Q, K), each under its heading (without headings: "head 0" and so on), `columns` of them
-    in a row of the picture; everything else is as for attention_heatmap.
+    The values are (N, Q, K), each matrix under its heading ("head 0" and so on by default), `columns` of them
+    in a row; all other arguments are as for attention_heatmap.
 
     Raises:
         ValueError: the values are not one matrix of these tokens for each heading.
@@ -156,12 +156,11 @@ def attention_grid(
     value_range: tuple[float, float] | None = None,
     title: str = "",
 ) -> go.Figure:
-    """All layers and heads at a glance: a row of tiles a layer, a column of tiles a head, one colour range.
+    """Draw all layers (rows of tiles) and heads (columns of tiles) at a glance, in one colour range.
 
-    Long sentences are pooled: a cell then shows the strongest value of a block of cells, and hovering says
-    which.
+    Long sentences are pooled: a cell then shows the strongest value of a block, which hovering names.
 
-    The values are (L, H, Q, K); everything else is as for attention_heatmap.
+    The values are (L, H, Q, K); all other arguments are as for attention_heatmap.
     """
     layers, heads = values.shape[:2]
     _check(values.shape[2:], query_tokens, key_tokens)
@@ -198,7 +197,7 @@ def _tiled(
     quantity: Quantity,
     value_range: tuple[float, float] | None,
 ) -> go.Figure:
-    """The maps in their tiles, the same cells closed in each; `hover` names a cell, as a plotly template."""
+    """Draw maps as tiles with the same cells closed; `hover` names a cell, as a plotly template."""
     numbers = tiles.assemble(maps)
     low, high = value_range or color_range(numbers, signed=quantity.signed)
     fits = numbers.shape[1] <= MAX_NUMBERED
@@ -224,7 +223,7 @@ def _tiled(
 def _label_tiles(
     figure: go.Figure, tiles: Tiles, query_tokens: Sequence[str], key_tokens: Sequence[str], side: int
 ) -> None:
-    """Draw token ticks along every tile row and column, as many as can be read."""
+    """Draw token ticks along every tile row and column, as many as are readable."""
     lefts = [tiles.left(column) for column in range(tiles.columns)]
     tops = [tiles.top(row) for row in range(tiles.rows)]
     axes = (("x", lefts, key_tokens, KEY_AXIS), ("y", tops, query_tokens, QUERY_AXIS))

@@ -22,13 +22,13 @@ def token_bars(
     axis: str = "token",
     title: str = "",
 ) -> go.Figure:
-    """Draw them.
+    """Draw one bar per token.
 
     Args:
         values: (T,).
         tokens: T, as typed.
-        quantity: what the values are, with their unit.
-        axis: what the bars stand for, where they are no tokens.
+        quantity: name of the values, with their unit.
+        axis: name of the tokens.
     """
     figure = go.Figure().add_bar(
         x=np.arange(len(tokens), dtype=np.int32),

@@ -1,4 +1,4 @@
-"""Two runs of one sentence: how far apart they are stage by stage, and a matrix of each side by side."""
+"""Two runs of one sentence: the distance of each stage, and a matrix of each run side by side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def change_by_stage(
     Args:
         sizes: (N,) from 0, equal, to 1, nothing in common.
         stages: N names.
-        parts: N, what part of the model each belongs to: parts are labelled where they begin.
+        parts: N parts of the model, one per stage; each is labelled where it begins.
     """
     figure = go.Figure().add_bar(
         x=np.arange(len(sizes), dtype=np.int32),
@@ -63,12 +63,12 @@ def token_matrices(
 ) -> go.Figure:
     """Draw matrices with a row for each token and a column for each dimension, in one range of colours.
 
-    NaN and infinities are drawn as nothing.
+    NaN and infinities are left empty.
 
     Args:
-        matrices: by their headings, (T, D) each.
+        matrices: heading -> (T, D).
         tokens: T, as typed.
-        quantity: what the numbers are.
+        quantity: name of the numbers.
     """
     low, high = color_range(np.concatenate([m.ravel() for m in matrices.values()]), signed=True)
     figure = make_subplots(rows=1, cols=len(matrices), subplot_titles=list(matrices), horizontal_spacing=0.06)

@@ -1,7 +1,7 @@
-"""Which Chromium is taken: to draw images, and by the browser tests, benchmarks and screenshots.
+"""Find the Chromium that draws images and runs browser tests, benchmarks and screenshots.
 
-One that another tool has downloaded for itself (Playwright, kaleido) is never taken: its version is nobody's
-choice, and would differ from machine to machine.
+A Chromium that another tool has downloaded for itself (Playwright, kaleido) is never used: its version would
+differ from machine to machine.
 """
 
 import os
@@ -17,10 +17,10 @@ PROGRAMS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
-"""What is looked for without the variable, in this order: on the PATH, then where macOS has programs."""
+"""Candidates without the variable, in this order: programs on the PATH, then macOS applications."""
 
 
 def find_chromium() -> str | None:
-    """Return the path of the Chromium to take; None if there is none, or none where the variable says."""
+    """Return the path of the Chromium to use; None if there is none, or the variable names none."""
     chosen = os.environ.get(OVERRIDE)
     return next((path for name in ([chosen] if chosen else PROGRAMS) if (path := shutil.which(name))), None)

@@ -1,4 +1,4 @@
-"""Pictures of decoding: what the model says next, and two targets of one source token by token."""
+"""Pictures of decoding: the best next tokens, and two targets of one source token by token."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def next_words(
     Args:
         words: k tokens, best first.
         probabilities: (k,) of the softmax over the whole vocabulary.
-        chosen: which of them was taken; None when it is not among them.
+        chosen: index of the token that was taken; None if it is not among them.
     """
     colors = [theme.accent if index == chosen else theme.muted for index in range(len(words))]
     labels = [f"{escape(word)}{' ← chosen' if index == chosen else ''}" for index, word in enumerate(words)]
@@ -56,7 +56,7 @@ def step_probabilities(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw the best k candidates of each step in a column: the best on top, the more probable the darker.
+    """Draw the best k candidates of each step as a column, the best on top, darker if more probable.
 
     Args:
         candidates: N steps of k tokens, best first.
@@ -84,7 +84,7 @@ def step_probabilities(
 
 @dataclass(frozen=True)
 class ScoredTokens:
-    """A target and what the model thought of it.
+    """A target and its scores.
 
     Attributes:
         tokens: T tokens.
@@ -100,11 +100,11 @@ class ScoredTokens:
 def token_by_token(
     targets: Mapping[str, ScoredTokens], *, parting: int | None, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Log-probability of each token, and under it the entropy that it was taken from.
+    """Draw the log-probability of each token and, below, the entropy of the distribution at that step.
 
     Args:
-        targets: name -> target; two of them, step by step over each other.
-        parting: the first step, from 0, at which they differ; None where they don't.
+        targets: two targets by name, drawn in the same panels.
+        parting: the first step, from 0, at which they differ; None if they are equal.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07)
     for index, (name, target) in enumerate(targets.items()):
@@ -154,7 +154,7 @@ def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
     longest = max(len(target.tokens) for target in targets)
     positions = range(0, longest, tick_step(longest, MOST_TICKS))
     labels = [f"{i} {_tokens(targets, i)}" for i in positions]
-    # Upright at any width: labels of several lines would be turned where it is narrow, and read backwards.
+    # Vertical at any width: on a narrow screen plotly would turn labels of several lines upside down.
     figure.update_xaxes(
         tickvals=list(positions), ticktext=labels, tickangle=-90, showgrid=False, range=[-0.5, longest - 0.5]
     )
@@ -164,7 +164,7 @@ def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
 
 
 def _tokens(targets: Sequence[ScoredTokens], position: int) -> str:
-    """The token of a step; of each target, in their order, where they are not the same."""
+    """The token of a step, or both targets' tokens if they differ."""
     tokens = [
         escape(target.tokens[position], 12) if position < len(target.tokens) else "–" for target in targets
     ]
@@ -182,9 +182,9 @@ def word_confidence(
     """Draw how probably each word of a translation is right, as bars, the first word on top.
 
     Args:
-        words: in their order.
-        probabilities: of being right.
-        new: which are of pieces that never stood together; they have a star.
+        words: in the translation's order.
+        probabilities: of each word being right.
+        new: which words were invented from pieces that training never had together; they get a star.
     """
     shares = 100 * np.asarray(probabilities, dtype=np.float32)
     figure = go.Figure().add_bar(
@@ -206,10 +206,10 @@ def word_confidence(
 
 
 def reliability(measured: Mapping[str, NDArray[np.floating]], *, theme: Theme, title: str = "") -> go.Figure:
-    """Draw a reliability diagram (Guo et al. 2017, figure 1): what was claimed against what was right.
+    """Draw a reliability diagram (Guo et al. 2017, figure 1): claimed probability against share right.
 
     Args:
-        measured: name -> (n, 3), one row per bin: claimed probability, share that was right, how many.
+        measured: name -> (n, 3), one row per bin: claimed probability, share that was right, count.
     """
     figure = go.Figure().add_scatter(
         x=[0, 100],

@@ -1,4 +1,4 @@
-"""Where a score comes from: the terms of one query's dot product with one key."""
+"""The terms of a score: one query's dot product with one key."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def dot_product_terms(
     title: str = "",
     scale: bool | float = True,
 ) -> go.Figure:
-    """The terms q_d k_d / sqrt(d_head) as bars, and their running sum, which ends at the score.
+    """Draw the terms q_d k_d / sqrt(d_head) as bars, and their running sum, which ends at the score.
 
     Args:
         q: (d_head,) the query's vector in one head.
         k: (d_head,) the key's.
-        scale: whether the model divides by sqrt(d_head), or what it multiplies by instead.
+        scale: whether the model divides by sqrt(d_head), or the factor that it uses instead.
     """
     dimension = np.arange(len(q), dtype=np.int32)
     factor = 1 / math.sqrt(len(q)) if scale is True else scale or 1

@@ -1,4 +1,4 @@
-"""Vectors of tokens as points of a plane."""
+"""Token vectors as points of a plane."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from viz.theme import Theme
 def embedding_map(
     vectors: NDArray[np.floating], tokens: Sequence[str], *, n_marked: int, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Draw the plane of the two largest singular values of the vectors less their mean.
+    """Project the centred vectors on the two directions of largest variance, and draw them.
 
     Args:
         vectors: (N, D).
         tokens: N, as typed.
-        n_marked: how many of the first are filled; the others are hollow.
+        n_marked: the first so many are drawn filled, the others hollow.
     """
     centered = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     left, singular, _ = np.linalg.svd(centered, full_matrices=False)

@@ -1,4 +1,4 @@
-"""A figure in large type: as if it had been drawn for a narrower page, which is then magnified."""
+"""A figure in large type: as if drawn for a narrower page that is then magnified."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LENGTHS: Mapping[str, tuple[str, ...]] = {
     "colorbar": (*_AXIS, "thickness", "xpad", "ypad"),
     "annotations": ("xshift", "yshift", "ax", "ay", "standoff", "width", "height"),
 }
-"""By the part of a figure what plotly takes in pixels there, as far as our figures set it."""
+"""The properties in pixels that our figures set, by part of a figure."""
 
 
 def enlarged(figure: go.Figure, factor: float) -> go.Figure:
-    """Magnify the type, the lines and the height of a figure; it gets as wide as its place on the page."""
+    """Magnify the type, the lines and the height of a figure; its width stays that of the page."""
     if factor == 1:
         return figure
-    # Each part by itself: the whole figure would give its arrays in base64.
+    # Part by part: `figure.to_plotly_json` would encode arrays in base64.
     return go.Figure(
         data=[_scaled("trace", trace.to_plotly_json(), factor) for trace in figure.data],
         layout=_scaled("layout", figure.layout.to_plotly_json(), factor),

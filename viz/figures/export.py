@@ -1,7 +1,7 @@
 """A figure as a file: HTML, PNG or SVG to look at, CSV to calculate with.
 
-Nothing here reaches the network: the HTML carries plotly.js in itself, and the images are drawn by a
-Chromium of this machine that is given no page but ours (kaleido would otherwise load MathJax from a CDN).
+Nothing here uses the network: the HTML contains plotly.js, and images are drawn by a Chromium on this machine
+that opens only our page (by default kaleido would load MathJax from a CDN).
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ CONFIG = {
     "displayModeBar": "hover",
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
 }
-"""plotly.js settings of every figure: no button that uploads it, no link, no LaTeX in labels, and a toolbar
-that is there while the pointer is, with what has no other way."""
+"""plotly.js settings of every figure: no upload button, no link, no LaTeX in labels, and a toolbar that
+appears on hover, with only the tools that have no other way."""
 IMAGE_WIDTH = 1200
-"""Pixels, of a figure that sets no width of its own; PNG files have twice as many."""
+"""Pixels of a figure without a width of its own; PNG files have twice as many."""
 _ONE_AT_A_TIME = threading.Lock()
-"""Each image starts a Chromium: users who save at once wait for each other and don't fill the memory."""
+"""Each image starts a Chromium; one at a time, so that many users don't fill the memory."""
 Column = tuple[str, NDArray[Any], str]
-"""A title, the values, and the axis they stand on; "" for what stands on none."""
+"""A title, the values, and their axis; "" if they have none."""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet read a cell as a formula."""
+"""Beginnings of a cell that a spreadsheet reads as a formula."""
 
 
 class NoChromiumError(RuntimeError):
-    """PNG and SVG need a Chromium or Chrome that works on this machine."""
+    """PNG and SVG need a working Chromium or Chrome on this machine."""
 
     def __init__(self, lack: str = "none was found") -> None:
         super().__init__(
@@ -66,7 +66,7 @@ def to_png(figure: go.Figure) -> bytes:
     """Draw a PNG at twice the figure's size, for a projector or a slide.
 
     Raises:
-        NoChromiumError: there is no browser to draw it, or it fails.
+        NoChromiumError: there is no browser to draw it, or the browser fails.
     """
     return _image(figure, "png", scale=2)
 
@@ -75,7 +75,7 @@ def to_svg(figure: go.Figure) -> bytes:
     """Draw an SVG, for print.
 
     Raises:
-        NoChromiumError: there is no browser to draw it, or it fails.
+        NoChromiumError: there is no browser to draw it, or the browser fails.
     """
     return _image(figure, "svg", scale=1)
 
@@ -95,15 +95,15 @@ def _image(figure: go.Figure, kind: str, scale: int) -> bytes:
                 figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts=settings
             )
     except (errors.BrowserFailedError, errors.BrowserClosedError) as error:
-        raise NoChromiumError(f"{path} ends at once or while it draws") from error
+        raise NoChromiumError(f"{path} ended before it had drawn the image") from error
     return image
 
 
 def file_name(slug: str, extension: str) -> str:
-    """Make a file's name from a figure's own name: letters, digits and dashes, never a path.
+    """Make a file name from a figure's name: letters, digits and dashes, never a path.
 
     Raises:
-        ValueError: nothing is left of the name.
+        ValueError: the name has no letter and no digit.
     """
     ascii_text = unicodedata.normalize("NFKD", slug).encode("ascii", "ignore").decode().lower()
     safe = re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:80]
@@ -115,9 +115,9 @@ def file_name(slug: str, extension: str) -> str:
 def number_table(figure: go.Figure) -> pd.DataFrame:
     """Every number that a figure draws, one row per number.
 
-    The columns are "trace", then the axes' titles, then the value's. Beside an axis whose ticks are tokens
-    stands a column with the token. Cells without a number (gaps, closed cells) are left out. Text that a
-    spreadsheet would read as a formula gets an apostrophe in front; numbers stay numbers.
+    The columns are "trace", then the axes' titles, then the value's. An axis whose ticks are tokens gets a
+    second column with the token. Cells without a number (gaps, closed cells) are left out. Text that a
+    spreadsheet would read as a formula is prefixed with an apostrophe; numbers stay numbers.
     """
     import pandas as pd
 
@@ -134,7 +134,7 @@ def number_table(figure: go.Figure) -> pd.DataFrame:
 
 
 def to_csv(figure: go.Figure) -> bytes:
-    """Write the numbers as CSV: UTF-8 with the byte-order mark that spreadsheets need for accents."""
+    """Write the numbers as CSV: UTF-8 with the byte-order mark that spreadsheets need."""
     return number_table(figure).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode("utf-8-sig")
 
 
@@ -155,7 +155,7 @@ def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
 
 
 def _heatmap_cells(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list[str]]:
-    """Each cell that has a number: its row, its column, its value, and its text if it has one."""
+    """The row, column and value of each cell that has a number, and its text if it has one."""
     values = np.asarray(trace.z, dtype=float)
     rows, columns = np.nonzero(np.isfinite(values))
     cells = [
@@ -169,10 +169,10 @@ def _heatmap_cells(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column
 
 
 def _points(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list[str]]:
-    """Each point or bar that has a number: where it stands, how high, and its text if it has one."""
+    """The x and y of each point or bar that has a number, and its text if it has one."""
     y = np.asarray(trace.y)
     x = np.arange(len(y)) if trace.x is None else np.asarray(trace.x)
-    if x.dtype.kind in "OU":  # categories: labels, not places
+    if x.dtype.kind in "OU":  # categories: labels, not positions
         x = np.array([_plain(str(label)) for label in x])
     drawn = np.array([value is not None and value == value for value in y], dtype=bool)
     cells = [(_title(figure, trace, "x"), x[drawn], "x"), (_title(figure, trace, "y"), y[drawn], "y")]
@@ -199,10 +199,10 @@ def _tick_labels(figure: go.Figure, trace: BaseTraceType, axis: str) -> dict[flo
 
 
 def _plain(text: str) -> str:
-    """Read a plotly label as plain text: its few tags removed, its entities read back."""
+    """Convert a plotly label to plain text: without tags, and with entities decoded."""
     return html.unescape(re.sub(r"<br ?/?>", " ", re.sub(r"</?(b|i|sub|sup)>", "", text)))
 
 
 def _neutral(cell: object) -> object:
-    """Keep text from being taken for a formula by a spreadsheet."""
+    """Keep a spreadsheet from reading text as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell

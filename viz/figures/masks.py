@@ -1,7 +1,6 @@
-"""Pictures of masks: which cells are open, why the others are closed, what that does to a softmax.
+"""Pictures of masks: the open cells, why the others are closed, and the effect on a softmax.
 
-Axes: B sentences of a batch, Q query position, K key position. `closed` maps the reason a cell is closed to
-a boolean (Q, K) array that is true where it holds.
+Axes: B sentences of a batch, Q query position, K key position. `closed` is as in `viz.figures._closed`.
 """
 
 from collections.abc import Sequence
@@ -31,11 +30,11 @@ from viz.figures.numbers import written
 from viz.theme import FONT_SIZE, Theme
 
 MAX_KEYS_LABELLED, MAX_QUERIES_LABELLED = 12, 24
-"""Tick labels of a mask, of which three stand side by side on a page."""
+"""Tick labels of a mask; a page shows three masks side by side."""
 LETTER = 8.5
-"""Pixels of a letter of a figure's text, on average."""
+"""Average width of a letter in a figure, in pixels."""
 MAX_NUMBERED_BARS = 14
-"""Bars that have room for their number above them."""
+"""Bars up to which each has room for its number."""
 
 
 def mask_matrix(
@@ -47,7 +46,7 @@ def mask_matrix(
     title: str = "",
     marked: int | None = None,
 ) -> go.Figure:
-    """Draw one mask: open cells in colour, closed ones grey and hatched, with the reason when pointed at.
+    """Draw one mask: open cells in colour, closed ones grey and hatched, with the reason on hover.
 
     Args:
         closed: reason -> (Q, K) True where the mask closes the cell.
@@ -93,12 +92,12 @@ def batch_layout(
     title: str = "",
     columns: int | None = None,
 ) -> go.Figure:
-    """Draw the batch as the model gets it: one row per sentence, padded to the length of the longest.
+    """Draw the batch as the model reads it: one row per sentence, padded to the length of the longest.
 
     Args:
         tokens: B sequences of T tokens, padding included.
         padding: (B, T), True where a token is padding.
-        columns: room for so many tokens, so that cells have the size of another batch's; None: for T.
+        columns: width in tokens, to give the cells the size of another batch's; None for T.
     """
     hover = "%{y}, position %{x}"
     length = padding.shape[1]
@@ -129,10 +128,10 @@ def batch_layout(
 def _written_in_cells(
     tokens: Sequence[Sequence[str]], padding: NDArray[np.bool_], theme: Theme
 ) -> tuple[go.Bar, int]:
-    """The tokens in their cells: level where the browser has room for them, else upright, always whole.
+    """Write the tokens into their cells, in full: horizontally if there is room, else vertically.
 
     Returns:
-        The trace: bars, because plotly turns only the text of a bar. And the letters of the longest token.
+        The trace, of bars because plotly rotates only the text of bars; and the length of the longest token.
     """
     rows, columns = np.nonzero(~padding)
     words = [tokens[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
@@ -164,7 +163,7 @@ def softmax_with_without(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """One query: its scores before and after the mask, and the softmax with and without it.
+    """Draw one query's scores before and after the mask, and the softmax with and without it.
 
     Args:
         scores: (K,) before the mask.
@@ -207,11 +206,11 @@ def weights_of_row(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """One query's weights, those of keys that it should not see in another colour.
+    """Draw one query's weights, with the keys that it must not see in another colour.
 
     Args:
         weights: (K,).
-        is_closed: (K,) True for those keys.
+        is_closed: (K,) True for a key that it must not see.
         key_tokens: K tokens as typed.
     """
     figure = go.Figure()
@@ -263,7 +262,7 @@ def _bars(
 
 
 def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
-    """Write −∞ where the mask closes a key, with the reason when pointed at."""
+    """Write −∞ where the mask closes a key, with the reason on hover."""
     for reason, where in closed.items():
         keys = np.flatnonzero(where)
         if len(keys):
@@ -283,7 +282,7 @@ def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
 
 
 def _span(scores: NDArray[np.floating]) -> list[float]:
-    """Choose a range around all scores and 0, with room for the numbers at the bars' ends."""
+    """The range of all scores and 0, with room for the numbers at the bars' ends."""
     finite = scores[np.isfinite(scores)]
     low, high = min(0.0, float(finite.min(initial=0))), max(0.0, float(finite.max(initial=0)))
     margin = 0.25 * ((high - low) or 1.0)

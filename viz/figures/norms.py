@@ -1,7 +1,6 @@
-"""Pictures of layer normalization and of the residual stream it keeps in bounds.
+"""Pictures of layer normalization and of the residual stream that it keeps in bounds.
 
-Axes: T tokens, D dimensions (d_model), P points along the forward. Statistics are over the D numbers of a
-token.
+Axes: T tokens, D dimensions (d_model), P points along the forward. Statistics are over a token's D numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +26,13 @@ def norm_statistics(
     title: str = "",
     spread: str = "standard deviation",
 ) -> go.Figure:
-    """Mean and spread of each token's D numbers at several stages of one norm.
+    """Draw the mean and spread of each token's D numbers at several stages of one norm.
 
     Args:
         means: stage ("before", "after", ...) -> (T,).
         spreads: the same stages -> (T,).
         tokens: T tokens as typed.
-        spread: what the spreads are.
+        spread: name of the spread.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     labels = numbered(tokens)
@@ -53,7 +52,7 @@ def norm_statistics(
                 row=row,
                 col=1,
             )
-    # Categories: as many are labelled as the width has room for, and hovering names all.
+    # Categories: plotly labels as many as fit, and hovering names all.
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_xaxes(title="token, with its position", autotickangles=[0, -45, -90], row=2, col=1)
     figure.update_yaxes(title="mean (no unit)", row=1, col=1)
@@ -64,9 +63,9 @@ def norm_statistics(
 def value_distribution(
     stages: Mapping[str, Array], *, theme: Theme, title: str = "", bins: int = 60
 ) -> go.Figure:
-    """How the numbers spread at several stages of one norm: stage -> any array of its values.
+    """Draw the distribution of the numbers at several stages of one norm: stage -> array of any shape.
 
-    All stages share their bins, so areas compare; NaN and infinities are left out.
+    All stages share their bins, so areas are comparable; NaN and infinities are left out.
     """
     finite = {stage: values[np.isfinite(values)].ravel() for stage, values in stages.items()}
     everything = np.concatenate([np.zeros(1), *finite.values()])
@@ -95,9 +94,9 @@ def value_distribution(
 
 
 def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "") -> go.Figure:
-    """Draw the learned scale and shift of a norm, (D,) each, with the values they start from (1 and 0).
+    """Draw the learned scale and shift of a norm, (D,) each, with their values before training (1 and 0).
 
-    A norm without shift has no beta.
+    A norm without a shift has no beta.
     """
     learned = [("γ (gamma)", gamma, 1)] if beta is None else [("γ (gamma)", gamma, 1), ("β (beta)", beta, 0)]
     figure = make_subplots(rows=len(learned), cols=1, shared_xaxes=True, vertical_spacing=0.08)
@@ -132,16 +131,16 @@ def growth(
     """Draw a number of each token along the layers: the mean over tokens, the band from least to most.
 
     Args:
-        points: P names of places along the forward, in its order.
+        points: P names of points along the forward, in order.
         series: name -> (P, T); several models or stacks to compare.
-        quantity: what the numbers are, for the y axis.
-        tokens: T tokens: a thin line for each is drawn too. None draws the mean and the band alone.
+        quantity: name of the numbers, for the y axis.
+        tokens: T tokens, to add a thin line for each; None draws only the mean and the band.
     """
     figure = go.Figure()
     places = [escape(point, 40) for point in points]
     for index, (name, values) in enumerate(series.items()):
         color = theme.color(index)
-        known = np.ma.masked_invalid(values)  # where nothing is known there is a gap
+        known = np.ma.masked_invalid(values)  # unknown values leave a gap
         least, mean, most = (
             of_place.filled(np.nan) for of_place in (known.min(1), known.mean(1), known.max(1))
         )
@@ -157,7 +156,7 @@ def growth(
             name=f"{name}: mean over tokens",
             hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
         )
-    # Categories: as many are labelled as the width has room for, and hovering names all.
+    # Categories: plotly labels as many as fit, and hovering names all.
     figure.update_xaxes(
         title="along the forward",
         type="category",
@@ -171,7 +170,7 @@ def growth(
 def _token_lines(
     places: Sequence[str], values: Array, tokens: Sequence[str], name: str, color: str
 ) -> go.Scatter:
-    """A thin line for each token, all in one trace with gaps: a browser is slow with hundreds of traces."""
+    """A thin line for each token, in one trace with gaps: hundreds of traces would be slow."""
     gaps = np.full(len(tokens), np.nan)
     lines = np.vstack([values, gaps]).T  # (T, P + 1)
     return go.Scatter(

@@ -21,7 +21,7 @@ def encoding_curves(
 
     Args:
         encoding: (L, D).
-        dimensions: which of the D to draw; of a sinusoidal encoding the even ones are sines, the odd cosines.
+        dimensions: which of the D to draw; in a sinusoidal encoding even ones are sines, odd ones cosines.
         marked: a position to mark with a vertical line.
     """
     figure = go.Figure()
@@ -44,7 +44,7 @@ def encoding_curves(
 
 
 def encoding_map(encoding: Array, *, theme: Theme, title: str = "", marked: int | None = None) -> go.Figure:
-    """The whole encoding (L, D): a row is a position, a column is a dimension; `marked` is framed."""
+    """Draw the whole encoding (L, D), one row per position; the row `marked` is framed."""
     end = float(np.abs(encoding).max()) or 1.0
     figure = go.Figure().add_heatmap(
         z=encoding.astype(np.float32),
@@ -77,10 +77,10 @@ def cosine_similarity(encoding: Array) -> NDArray[np.float64]:
 
 
 def similarity_by_offset(encoding: Array, *, theme: Theme, title: str = "") -> go.Figure:
-    """How alike the encodings of two positions are, by their distance.
+    """Draw the similarity of the encodings of two positions by their distance.
 
-    For each offset the mean over all pairs of positions, and the band from the least to the most similar
-    pair. For a sinusoidal encoding the band has no width: the similarity depends on the distance alone.
+    Each offset has the mean over all pairs of positions, and a band from the least to the most similar pair.
+    The band of a sinusoidal encoding has no width: the similarity depends on the distance alone.
     """
     similarity = cosine_similarity(encoding)
     offsets = np.arange(len(encoding), dtype=np.int32)
@@ -110,7 +110,7 @@ def similarity_by_offset(encoding: Array, *, theme: Theme, title: str = "") -> g
 
 
 def position_similarity(encoding: Array, *, theme: Theme, title: str = "") -> go.Figure:
-    """Cosine similarity of every two positions, (L, D) in, an (L, L) map out."""
+    """Draw the cosine similarity of all pairs of positions, (L, L), from an encoding (L, D)."""
     figure = go.Figure().add_heatmap(
         z=cosine_similarity(encoding).astype(np.float32),
         zhoverformat=".4f",
@@ -139,8 +139,8 @@ def wavelengths(
 
     Args:
         lengths: (D / 2,) positions until the pair repeats.
-        sentence_length: positions in use; pairs above the line turn less than once over the whole sentence.
-        roles: what the first and the second dimension of a pair are.
+        sentence_length: positions in use; pairs above the line turn less than once in the whole sentence.
+        roles: descriptions of the first and the second dimension of a pair.
         width: name of D.
     """
     pairs = np.arange(len(lengths), dtype=np.int32)
@@ -183,13 +183,13 @@ def embedding_vs_position_norms(
     scale: bool | float = True,
     title: str = "",
 ) -> go.Figure:
-    """Draw the size of each token's embedding beside the size of the encoding that is added to it.
+    """Draw the length of each token's embedding and of the encoding that is added to it.
 
     Args:
-        token_norms: (T,) Euclidean length of what the embedding gives.
+        token_norms: (T,) Euclidean length of the embedding.
         position_norms: (T,) Euclidean length of the position encoding.
         tokens: T tokens as typed.
-        scale: whether that is the embedding times sqrt(d_model), or what it was multiplied by instead.
+        scale: whether the embedding was multiplied by sqrt(d_model), or its factor instead.
     """
     figure = go.Figure()
     embedding = "embedding" + (" · √d_model" if scale is True else f" · {scale:g}" if scale else "")

@@ -1,4 +1,7 @@
-"""Pictures of positions that attention itself is told: rotary angles, biases by distance. Axes: T, H, K."""
+"""Pictures of positions inside attention: rotary angles, biases by distance.
+
+Axes: T tokens, H heads, K keys.
+"""
 
 from collections.abc import Sequence
 
@@ -17,7 +20,7 @@ Array = NDArray[np.floating]
 def bias_by_distance(
     distances: NDArray[np.integer], biases: Array, *, theme: Theme, marked: int | None = None, title: str = ""
 ) -> go.Figure:
-    """What each head adds to a score by how far the key is from the query.
+    """Draw what each head adds to a score, by the distance of the key from the query.
 
     Args:
         distances: (N,) key's position minus query's.
@@ -46,7 +49,7 @@ def bias_by_distance(
 def rotary_angles(
     turns: Array, *, theme: Theme, marked: tuple[int, int] | None = None, title: str = ""
 ) -> go.Figure:
-    """How far each pair of a head's numbers is turned at each position.
+    """Draw the angle by which each pair of a head's numbers is turned at each position.
 
     Args:
         turns: (T, pairs) in whole turns; the colour is the cosine of the angle.
@@ -81,11 +84,11 @@ def rotary_angles(
 def rotary_wavelengths(
     lengths: Array, trained: Array, sentence_length: int, *, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Positions until each pair of a head has turned once, beside what they were before they were stretched.
+    """Draw the positions until each pair of a head has turned once, before and after stretching.
 
     Args:
-        lengths: (d_head / 2,) as the model turns.
-        trained: (d_head / 2,) before stretching; the same where nothing is stretched, and then not drawn.
+        lengths: (d_head / 2,) as the model uses them.
+        trained: (d_head / 2,) before stretching; drawn only if they differ.
         sentence_length: positions in use.
     """
     figure = wavelengths(
@@ -112,7 +115,7 @@ def rotary_wavelengths(
 def rotary_products(
     before: Array, after: Array, key_tokens: Sequence[str], *, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Products of one query with every key, (K,) each, before and after both were turned."""
+    """Draw the products of one query with every key, (K,) each, before and after both are turned."""
     positions = np.arange(len(key_tokens), dtype=np.int32)
     figure = go.Figure()
     for index, (name, values) in enumerate((("before turning", before), ("after turning", after))):

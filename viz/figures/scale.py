@@ -1,4 +1,4 @@
-"""What a softmax does when its scores are divided by something else."""
+"""A softmax whose scores are divided by different numbers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def softmax_by_divisor(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """One query's weights when its products are divided by the chosen number, and what others would do.
+    """Draw one query's weights for the chosen divisor and, below, the largest weight for every divisor.
 
     Args:
         products: (K,) of the query with the keys that it may look at.
-        divisors: those that can be chosen, in rising order.
+        divisors: in rising order.
         chosen: one of them.
         key_tokens: K tokens as typed.
     """

@@ -1,4 +1,4 @@
-"""The course of a training run: its loss and, under it, its learning rate."""
+"""A training run: its loss, its learning rate and its checks, by update."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from viz.figures.labels import DECORATION, escape
 from viz.theme import Theme
 
 MOST_POINTS = 300
-"""Points of a curve; of a longer training each stands for several updates."""
+"""Points of a curve; in a longer run each stands for several updates."""
 LEAST_STEPS = 20
-"""Updates that the axis has room for at least."""
+"""The shortest axis, in updates."""
 
 
 class Updates(Protocol):
-    """The updates of a training run that were written down, the earliest first."""
+    """The recorded updates of a training run, the earliest first."""
 
     @property
     def steps(self) -> Sequence[int]:
@@ -29,15 +29,15 @@ class Updates(Protocol):
 
     @property
     def losses(self) -> Sequence[float]:
-        """(N,), of the batch before the update, in nats."""
+        """(N,) losses of each batch before its update, in nats."""
 
     @property
     def learning_rates(self) -> Sequence[float]:
-        """(N,), of the updates."""
+        """(N,) one per update."""
 
 
 Checks = tuple[Sequence[int], Sequence[float]]
-"""Tries on sentences that the training never sees: after how many updates, and the shares that were right."""
+"""Checks on held-out sentences: the updates made before each, and the shares that were right, 0 to 1."""
 
 
 def training_course(
@@ -53,19 +53,18 @@ def training_course(
     logarithmic: bool = False,
     title: str = "",
 ) -> go.Figure:
-    """Draw the loss and, under it, the learning rate along the updates.
+    """Draw the loss, the learning rate and, if given, the checks along the updates.
 
     Args:
-        updates: of the training run, so far; may be empty.
-        n_steps: updates of the whole training: the axis is that long from the beginning.
+        updates: of the run, so far; may be empty.
+        n_steps: updates of the whole run, which give the axis its length.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
-        checks: tries on sentences that the training never sees, in a panel of their own: the updates that
-            had been made at each, and the shares of the sentences that came out right, 0 to 1.
-        beside: another run's name, updates and checks: its curves are drawn beside this one's.
-        marks: moments to mark, by the updates that had been made. Their place is that of the next update,
-            whose loss is that of their weights.
-        chosen: the one of them that is looked at.
-        logarithmic: whether the updates stand on a logarithmic axis.
+        checks: drawn in a panel of their own.
+        beside: the name, updates and checks of another run to compare with.
+        marks: snapshots, by the updates made before each; drawn at the next update, whose loss is that of the
+            snapshot's weights.
+        chosen: the selected mark.
+        logarithmic: whether the axis of the updates is logarithmic.
     """
     heights = [0.7, 0.3] if checks is None else [0.5, 0.2, 0.3]
     rows = len(heights)
@@ -98,7 +97,7 @@ def training_course(
 
 
 def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int64]]:
-    """Cut N updates into at most `MOST_POINTS` runs of neighbours, of equal width on their axis."""
+    """Split N updates into at most `MOST_POINTS` groups of neighbours, of equal width on the axis."""
     if not len(steps):
         return []
     places = np.log(steps) if logarithmic else steps.astype(float)
@@ -111,7 +110,7 @@ def _groups(steps: NDArray[np.int64], logarithmic: bool) -> list[NDArray[np.int6
 def _curves(
     figure: go.Figure, updates: Updates, groups: list[NDArray[np.int64]], theme: Theme
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Draw the loss and the learning rate, a point per group; returns where the loss's are, (G,) each."""
+    """Draw the loss and the learning rate, one point per group; returns x and y of the loss, (G,) each."""
     steps, losses = updates.steps, np.asarray(updates.losses, np.float64)
     middles, means = _means(steps, groups), _means(losses, groups)
     if any(len(group) > 1 for group in groups):
@@ -195,7 +194,7 @@ def _checks(figure: go.Figure, steps: Sequence[int], shares: Sequence[float], th
 def _beside(
     figure: go.Figure, name: str, updates: Updates, checks: Checks, theme: Theme, *, has_checks: bool
 ) -> None:
-    """The loss and the checks of another run."""
+    """Draw the loss and the checks of another run."""
     groups = _groups(np.asarray(updates.steps, np.int64), logarithmic=False)
     curves = [(1, _means(updates.steps, groups), _means(updates.losses, groups), "loss", "%{y:.4f} nats")]
     if has_checks:
@@ -218,7 +217,7 @@ def _beside(
 def _marks(
     figure: go.Figure, steps: Sequence[int], chosen: int, heights: NDArray[np.float64], theme: Theme
 ) -> None:
-    """Marks on the curve of the loss, the chosen one large with a line through both panels."""
+    """Mark snapshots on the curve of the loss, the chosen one larger, with a line through all panels."""
     sizes = [16 if step == chosen else 9 for step in steps]
     figure.add_scatter(
         x=[step + 1 for step in steps],

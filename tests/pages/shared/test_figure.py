@@ -50,5 +50,5 @@ def test_a_browser_that_does_not_start_is_told_and_the_menu_stays(
     app.button(key="pe_map_save_png").click().run()
     assert not app.exception
     assert "This can't be saved." in texts(app)
-    assert "ends at once" in texts(app)
+    assert "ended before" in texts(app)
     assert offered(app) == ["PNG image", "SVG image", "HTML page", "CSV numbers"]

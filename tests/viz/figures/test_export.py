@@ -113,7 +113,7 @@ def test_a_browser_that_does_not_start_is_told_like_none(
     monkeypatch: pytest.MonkeyPatch, broken_browser: Path
 ) -> None:
     monkeypatch.setenv(OVERRIDE, str(broken_browser))
-    with pytest.raises(export.NoChromiumError, match=re.escape(f"{broken_browser} ends at once")):
+    with pytest.raises(export.NoChromiumError, match=re.escape(f"{broken_browser} ended before")):
         export.to_svg(small_figure())
 
 

@@ -1,4 +1,4 @@
-"""A choice is read as it was written, and whatever a browser or an address says becomes one of a run's."""
+"""A choice is read as it was written; whatever else a browser sends becomes a choice that the run allows."""
 
 from __future__ import annotations
 
@@ -22,40 +22,33 @@ from viz.viewer.choice import ADDITIVE, MEASURES, NAMES, SORTS, VIEWS, Choice, d
 from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun, truncated, view_run, view_weights
 
 
-def held_run(loaded: LoadedModel, text: str = "the dog's cats saw .") -> ViewerRun:
+def viewed(loaded: LoadedModel, text: str = "the dog's cats saw .") -> ViewerRun:
     twin = view_run(run_sentence(loaded, text), loaded)
     return view_run(run_sentence(loaded, text), loaded, {"random weights": lambda: twin})
 
 
-HELD = {
-    "words": held_run(tiny_model(2)),
-    "sub-words": held_run(tiny_subword_model(2)),
-    "decoder-only": held_run(KINDS["rotary"](), "the cat"),
-    "encoder-only": held_run(KINDS["masked"](), "the cat"),
-    "without words": (cut := truncated(held_run(tiny_model(1)), 2, {"decoder": 3, "cross": 6})),
+RUNS = {
+    "words": viewed(tiny_model(2)),
+    "sub-words": viewed(tiny_subword_model(2)),
+    "decoder-only": viewed(KINDS["rotary"](), "the cat"),
+    "encoder-only": viewed(KINDS["masked"](), "the cat"),
+    "without words": (cut := truncated(viewed(tiny_model(1)), 2, {"decoder": 3, "cross": 6})),
     "weights alone": view_weights({"decoder": [cut.attentions["decoder"].weights(0)]}, {"decoder": "abc"}),
 }
 
 
-def choices(held: ViewerRun) -> st.SearchStrategy[Choice]:
-    """Every choice that a run allows."""
-    return st.sampled_from(list(held.attentions)).flatmap(
-        lambda name: choices_of(held, held.attentions[name].name)
-    )
-
-
 @st.composite
-def choices_of(draw: st.DrawFn, held: ViewerRun, name: Any) -> Choice:
-    family = held.attentions[name]
-    n_queries, n_keys = family.allowed.shape
-    measure = draw(st.sampled_from(MEASURES if family.scores else ["weights"]))
-    sides = held.sides[family.queries], held.sides[family.keys]
+def choices(draw: st.DrawFn, run: ViewerRun) -> Choice:
+    """Every choice that a run allows."""
+    attention = run.attentions[draw(st.sampled_from(list(run.attentions)))]
+    n_queries, n_keys = attention.allowed.shape
+    measure = draw(st.sampled_from(MEASURES if attention.scores else ["weights"]))
+    sides = run.sides[attention.queries], run.sides[attention.keys]
     has_parts = any(side.words and len(side.words.labels) < len(side.tokens) for side in sides)
-    heads = range(family.n_heads)
-    longest = max(len(side.tokens) for side in held.sides.values())
+    heads = range(attention.n_heads)
     return Choice(
-        attention=name,
-        layer=draw(st.sampled_from(range(family.n_layers))),
+        attention=attention.name,
+        layer=draw(st.sampled_from(range(attention.n_layers))),
         head=draw(st.sampled_from(heads)),
         view=draw(st.sampled_from(VIEWS)),
         cell=draw(st.none() | st.tuples(st.integers(0, n_queries - 1), st.integers(0, n_keys - 1))),
@@ -63,27 +56,26 @@ def choices_of(draw: st.DrawFn, held: ViewerRun, name: Any) -> Choice:
         by=draw(st.sampled_from(["token", "word"] if has_parts and measure in ADDITIVE else ["token"])),
         rows=draw(st.sampled_from(["read", "written"] if sides[0].written else ["read"])),
         special=draw(st.sampled_from(["keep", "hide", "spread"])),
-        against=draw(st.sampled_from(["", *held.others, *(f"head {head}" for head in heads)])),
+        against=draw(st.sampled_from(["", *run.others, *(f"head {head}" for head in heads)])),
         mass=draw(st.integers(1, 100)),
         heads=draw(st.none() | st.lists(st.sampled_from(heads), unique=True).map(tuple)),
         families=draw(st.sampled_from(["one", "all"])),
-        locked=draw(st.none() | st.tuples(st.integers(0, 1), st.integers(0, longest - 1))),
-        sort=draw(st.sampled_from([name for name in SORTS if tells_apart(name, sides, family)])),
+        locked=draw(st.none() | st.tuples(st.integers(0, 1), st.integers(0, run.longest - 1))),
+        sort=draw(st.sampled_from([name for name in SORTS if tells_apart(name, sides)])),
     )
 
 
-def tells_apart(sort: str, sides: tuple[SideTokens, SideTokens], family: AttentionView) -> bool:
+def tells_apart(sort: str, sides: tuple[SideTokens, SideTokens]) -> bool:
     """Whether heads can be ordered so: by distance where queries and keys are the same tokens, and so on."""
     return {"distance": sides[0] is sides[1], "special": bool(sides[1].special)}.get(sort, True)
 
 
-@pytest.mark.parametrize("kind", HELD)
 @given(data=st.data())
-def test_a_choice_is_read_as_it_was_written(kind: str, data: st.DataObject) -> None:
-    held = HELD[kind]
-    choice = data.draw(choices(held))
-    assert read_choice(choice.written(), held) == choice, "as an address has it"
-    assert read_choice(choice.data(), held) == choice, "as a browser has it"
+def test_a_choice_is_read_as_it_was_written(data: st.DataObject) -> None:
+    run = data.draw(st.sampled_from(list(RUNS.values())))
+    choice = data.draw(choices(run))
+    assert read_choice(choice.written(), run) == choice, "as an address has it"
+    assert read_choice(choice.data(), run) == choice, "as a browser has it"
     assert all(isinstance(text, str) for text in choice.written().values())
 
 
@@ -102,81 +94,78 @@ JUNK = st.recursive(
 )
 
 
-@pytest.mark.parametrize("kind", HELD)
+@given(run=st.sampled_from(list(RUNS.values())), data=st.data())
+def test_junk_becomes_a_choice_of_the_run(run: ViewerRun, data: st.DataObject) -> None:
+    values = data.draw(st.dictionaries(st.sampled_from([*NAMES, "else"]), JUNK))
+    assert_possible(read_choice(values, run), run)
+
+
 @given(data=st.data())
-def test_whatever_is_told_becomes_a_choice_of_the_run(kind: str, data: st.DataObject) -> None:
-    held = HELD[kind]
-    told = data.draw(st.dictionaries(st.sampled_from([*NAMES, "else"]), JUNK))
-    assert_possible(read_choice(told, held), held)
+def test_a_choice_made_in_one_run_becomes_a_choice_of_another(data: st.DataObject) -> None:
+    run, other = (data.draw(st.sampled_from(list(RUNS.values()))) for _ in range(2))
+    assert_possible(read_choice(data.draw(choices(other)).data(), run), run)
 
 
-@pytest.mark.parametrize("kind", HELD)
-@given(data=st.data())
-def test_a_choice_made_in_one_run_is_a_choice_of_any_other(kind: str, data: st.DataObject) -> None:
-    other = HELD[data.draw(st.sampled_from(sorted(HELD)))]
-    assert_possible(read_choice(data.draw(choices(other)).data(), HELD[kind]), HELD[kind])
-
-
-def assert_possible(choice: Choice, held: ViewerRun) -> None:
-    family = held.attentions[choice.attention]
-    assert 0 <= choice.layer < family.n_layers
-    assert 0 <= choice.head < family.n_heads
+def assert_possible(choice: Choice, run: ViewerRun) -> None:
+    attention = run.attentions[choice.attention]
+    assert 0 <= choice.layer < attention.n_layers
+    assert 0 <= choice.head < attention.n_heads
     if choice.cell is not None:
-        assert all(0 <= at < size for at, size in zip(choice.cell, family.allowed.shape, strict=True))
-    assert all(0 <= head < family.n_heads for head in choice.heads or ())
+        assert all(0 <= at < size for at, size in zip(choice.cell, attention.allowed.shape, strict=True))
+    assert all(0 <= head < attention.n_heads for head in choice.heads or ())
     assert 0 < choice.mass <= 100
-    assert read_choice(choice.data(), held) == choice
+    assert read_choice(choice.data(), run) == choice
 
 
 def test_a_browser_s_lists_and_an_address_s_texts_say_the_same() -> None:
-    held = HELD["words"]
-    told = {"attention": "cross", "layer": 2, "head": 1, "cell": [3, 4], "heads": [0, 2], "mass": 75}
+    run = RUNS["words"]
+    values = {"attention": "cross", "layer": 2, "head": 1, "cell": [3, 4], "heads": [0, 2], "mass": 75}
     written = {"attention": "cross", "layer": "2", "head": "1", "cell": "3,4", "heads": "0,2", "mass": "75"}
-    choice = read_choice(told, held)
-    assert choice == read_choice(written, held)
+    choice = read_choice(values, run)
+    assert choice == read_choice(written, run)
     assert (choice.layer, choice.head, choice.cell, choice.heads, choice.mass) == (2, 1, (3, 4), (0, 2), 75)
-    assert read_choice({"heads": []}, held).heads == (), "no line at all"
-    assert read_choice({"heads": None}, held).heads is None, "every head's"
+    assert read_choice({"heads": []}, run).heads == (), "no line at all"
+    assert read_choice({"heads": None}, run).heads is None, "every head's"
 
 
 def test_a_layer_or_head_too_many_is_the_last_one() -> None:
-    choice = read_choice({"attention": "encoder", "layer": "11", "head": "99"}, HELD["words"])
+    choice = read_choice({"attention": "encoder", "layer": "11", "head": "99"}, RUNS["words"])
     assert (choice.attention, choice.layer, choice.head) == ("encoder", 1, 2)
 
 
 def test_nobody_has_chosen_the_last_layer_of_the_cross_attention_is_shown() -> None:
-    assert default_choice(HELD["words"]) == Choice("cross", 2)
-    assert default_choice(HELD["decoder-only"]) == Choice("decoder", 1)
-    assert default_choice(HELD["encoder-only"]) == Choice("encoder", 2)
+    assert default_choice(RUNS["words"]) == Choice("cross", 2)
+    assert default_choice(RUNS["decoder-only"]) == Choice("decoder", 1)
+    assert default_choice(RUNS["encoder-only"]) == Choice("encoder", 2)
 
 
 def test_what_is_not_told_is_as_in_the_first_choice_as_far_as_the_run_allows_it() -> None:
-    held = HELD["without words"]
+    run = RUNS["without words"]
     first = Choice("cross", 2, view="token", cell=(2, 5))
-    assert read_choice({}, held, first) == first
-    assert read_choice({"cell": "2,6"}, held, first) == first, "a cell that is none"
-    of_decoder = read_choice({"attention": "decoder"}, held, first)
+    assert read_choice({}, run, first) == first
+    assert read_choice({"cell": "2,6"}, run, first) == first, "a cell that is none"
+    of_decoder = read_choice({"attention": "decoder"}, run, first)
     assert of_decoder == replace(first, attention="decoder", cell=None), "it has no key 5"
 
 
 def test_what_goes_together_only() -> None:
     by_word = {"attention": "encoder", "by": "word"}
-    assert read_choice(by_word, HELD["sub-words"]).by == "word"
-    assert read_choice(by_word | {"measure": "moved"}, HELD["sub-words"]).by == "word"
-    assert read_choice(by_word | {"measure": "scores"}, HELD["sub-words"]).by == "token", (
+    assert read_choice(by_word, RUNS["sub-words"]).by == "word"
+    assert read_choice(by_word | {"measure": "moved"}, RUNS["sub-words"]).by == "word"
+    assert read_choice(by_word | {"measure": "scores"}, RUNS["sub-words"]).by == "token", (
         "scores don't add up"
     )
-    assert read_choice(by_word, HELD["words"]).by == "token", "each word is a token"
-    assert read_choice({"rows": "written"}, HELD["words"]).rows == "written"
-    assert read_choice({"rows": "written"}, HELD["encoder-only"]).rows == "read", "nothing is written"
-    assert read_choice({"measure": "masked"}, HELD["words"]).measure == "masked"
+    assert read_choice(by_word, RUNS["words"]).by == "token", "each word is a token"
+    assert read_choice({"rows": "written"}, RUNS["words"]).rows == "written"
+    assert read_choice({"rows": "written"}, RUNS["encoder-only"]).rows == "read", "nothing is written"
+    assert read_choice({"measure": "masked"}, RUNS["words"]).measure == "masked"
     for measure in ("scores", "masked", "moved"):
-        assert read_choice({"measure": measure}, HELD["weights alone"]).measure == "weights"
+        assert read_choice({"measure": measure}, RUNS["weights alone"]).measure == "weights"
 
 
 def test_a_view_that_is_not_offered_can_not_be_chosen() -> None:
-    assert read_choice({"view": "map"}, HELD["words"]).view == "map"
-    assert read_choice({"view": "map"}, HELD["words"], views=["head"]).view == "head"
+    assert read_choice({"view": "map"}, RUNS["words"]).view == "map"
+    assert read_choice({"view": "map"}, RUNS["words"], views=["head"]).view == "head"
 
 
 CASES = json.loads(Path(__file__).with_name("choices.json").read_text(encoding="utf-8"))
@@ -203,11 +192,11 @@ def run_of(described: dict[str, Any]) -> ViewerRun:
         )
         for name, side in described["sides"].items()
     }
-    families = {own["name"]: family_of(own, sides) for own in described["families"]}
-    return ViewerRun(sides, families, others=dict.fromkeys(described["others"], Mock()))
+    attentions = {own["name"]: attention_of(own, sides) for own in described["families"]}
+    return ViewerRun(sides, attentions, others=dict.fromkeys(described["others"], Mock()))
 
 
-def family_of(own: dict[str, Any], sides: dict[Any, SideTokens]) -> AttentionView:
+def attention_of(own: dict[str, Any], sides: dict[Any, SideTokens]) -> AttentionView:
     queries, keys = own["queries"], own["keys"]
     allowed = np.ones((len(sides[queries].tokens), len(sides[keys].tokens)), bool)
     known = dict.fromkeys(own["has"], Mock())
