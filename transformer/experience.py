@@ -1,4 +1,4 @@
-"""What a model has seen in training, for those who use it: lengths of translations, pieces that meet."""
+"""Statistics of a model's training data: lengths of translations, pieces that met in words, calibration."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from transformer.errors import CheckpointError
 EXPERIENCE = "experience.json"
 """The file beside a model's weights."""
 BEYOND = 1.5
-"""Tokens of a translation for each token by which a source is longer than all that were trained on."""
+"""Tokens that a translation may have for each source token beyond the longest source in training."""
 _MOST_SOURCE, _MOST_JOINTS, _MOST_NUMBER = 100_000, 10_000_000, 1 << 40
-"""Entries of a file that is believed, and what each may be."""
+"""Limits on the entries of a file, which may come from anyone."""
 _MOST_LETTERS = 100_000_000
-"""Of all its words together."""
+"""The total length of its words."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class ReliabilityBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How often what a model writes is right, by how sure it is: measured on the validation pairs.
+    """How often a model's output is right, by its confidence: measured on the validation pairs.
 
     Attributes:
         weights: of a logistic regression on the features of `transformer.analysis.confidence`, the constant
             last.
-        bins: as many in each, the least sure first; cross-validated.
+        bins: of equal size, the least confident first; cross-validated.
         brier: the mean squared difference between the claimed probability and 1 or 0, likewise.
     """
 
@@ -59,23 +59,23 @@ class Calibration:
 
     @property
     def count(self) -> int:
-        """How many were judged."""
+        """The number of judged outputs."""
         return sum(one.count for one in self.bins)
 
     @property
     def right(self) -> float:
-        """The share of all that was right."""
+        """The share that was right."""
         return sum(one.right * one.count for one in self.bins) / self.count
 
     @property
     def error(self) -> float:
-        """Expected calibration error: how far claim and truth are apart, on average over the bins."""
+        """Expected calibration error: the mean distance between claimed and true accuracy over the bins."""
         return sum(abs(one.claimed - one.right) * one.count for one in self.bins) / self.count
 
 
 @dataclass(frozen=True, eq=False)
 class Experience:
-    """What was seen of the targets that a model was trained on.
+    """Statistics of the targets that a model was trained on.
 
     Attributes:
         longest: the most tokens that a translation may have, by the tokens of its source, from 0: both as
@@ -99,13 +99,13 @@ class Experience:
         return self.longest[min(n_source, last)] + int(BEYOND * max(0, n_source - last))
 
     def has_joined(self, before: int, after: int) -> bool:
-        """Whether a piece stood directly after another inside a word of training."""
+        """True if a piece directly followed another inside a word of the training data."""
         code = before * self.n_pieces + after
         place = int(np.searchsorted(self.joints, code))
         return place < len(self.joints) and int(self.joints[place]) == code
 
     def to_plain(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; of the sorted joints only the gaps between them, which are short."""
+        """Plain values, ready for JSON; sorted joints are stored as the short gaps between them."""
         gaps = np.diff(self.joints, prepend=0)
         plain = {"longest": list(self.longest), "n_pieces": self.n_pieces, "joints": gaps.tolist()}
         if self.calibrations is not None:
@@ -123,7 +123,7 @@ def experience_from_plain(values: dict[str, Any], where: str, n_pieces: int) -> 
         n_pieces: of the model's target vocabulary.
 
     Raises:
-        CheckpointError: for anything else, or what is of another vocabulary.
+        CheckpointError: for anything else, or for another vocabulary.
     """
     longest = _whole_numbers(values, "longest", _MOST_SOURCE, where)
     gaps = _whole_numbers(values, "joints", _MOST_JOINTS, where)
@@ -148,7 +148,7 @@ def _words(values: dict[str, Any], name: str, where: str) -> frozenset[str] | No
         return None
     if not isinstance(found, str) or len(found) > _MOST_LETTERS:
         raise CheckpointError(
-            f"{where}: {name} is no text of words: save the model again, or remove the file."
+            f"{where}: {name} is not a text of words: save the model again, or remove the file."
         )
     return frozenset(found.split())
 
@@ -179,5 +179,5 @@ def _whole_numbers(values: dict[str, Any], name: str, most: int, where: str) -> 
         if len(numbers) == len(found):
             return numbers
     raise CheckpointError(
-        f"{where}: {name} is no list of whole numbers: save the model again, or remove the file."
+        f"{where}: {name} is not a list of whole numbers: save the model again, or remove the file."
     )

@@ -37,7 +37,7 @@ class GenerationSettings:
 
     @property
     def are_greedy(self) -> bool:
-        """Whether they ask for nothing that greedy decoding is not."""
+        """True if they amount to plain greedy decoding."""
         return self.beam_size == 1 and not self.no_repeat_ngram_size and self.forced_end_id is None
 
     def __str__(self) -> str:
@@ -54,12 +54,12 @@ class GenerationSettings:
 
 
 NO_SETTINGS = GenerationSettings()
-"""Of a model that came without any."""
+"""The settings of a model that came without any."""
 
 
 @dataclass(frozen=True, repr=False)
 class LoadedModel:
-    """A model with what it needs to read and write sentences.
+    """A model with its coders, settings and statistics.
 
     Attributes:
         name: as shown to people.
@@ -69,8 +69,8 @@ class LoadedModel:
         card: the text of its model card, Markdown.
         start_ids: what a decoder that has a source begins its target with.
         end_ids: the ids that end a target; the first is the one that a given target ends with.
-        settings: how its makers decode with it.
-        experience: what it has seen in training; None where that was not noted.
+        settings: its makers' decoding settings.
+        experience: statistics of its training data; None if unknown.
     """
 
     name: str
@@ -93,5 +93,5 @@ class LoadedModel:
 
 
 def freeze(model: Transformer) -> Transformer:
-    """Eval mode and no gradients: what a model that many people share must be."""
+    """Set eval mode and turn gradients off, as a model shared by many users needs."""
     return model.eval().requires_grad_(False)

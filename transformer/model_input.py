@@ -1,4 +1,4 @@
-"""What the stacks of a model read of a typed sentence: its tokens, and the special ones around them."""
+"""The inputs of a model's stacks: a typed sentence's tokens and the special tokens around them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from transformer.text.copied import CopiedWords, looks_like_a_name, words_of
 from transformer.text.subwords import SubwordCoder
 
 MOST_CONTINUED = 30
-"""Tokens that a prompt is continued by: a language model may never end by itself."""
+"""The most tokens that continue a prompt: a language model may never produce an end token."""
 USUAL_NO_REPEAT = 6
-"""Sub-words in a row that a translation does not have twice, where a model's makers say nothing of it.
+"""No run of this many sub-words may come twice in a translation, unless the model's own settings differ.
 
 Few enough that a loop is left soon, and so many that right translations are not hit: of 418,514 Italian ones
 that en-it has learnt from, 1.8 in 1,000 have 3 in a row twice, 0.61 have 4, 0.21 have 5, 0.07 have 6, 0.03
@@ -29,12 +29,12 @@ have 7 and 0.01 have 8.
 
 @dataclass(frozen=True)
 class Input:
-    """What one stack reads.
+    """The input of one stack.
 
     Attributes:
         sentence: without the special tokens that frame it.
-        ids: all of them, T.
-        tokens: theirs, as shown.
+        ids: T ids, the special ones included.
+        tokens: the T tokens, as shown.
         first: the position of the sentence's first token; what is before or after it is special.
     """
 
@@ -55,12 +55,12 @@ class Input:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a target is decoded from.
+    """The start of a decoding.
 
     Attributes:
-        encoder: what the encoder reads; None without one.
+        encoder: the encoder's input; None without an encoder.
         decoder: the decoder's first tokens: <bos>, or a prompt.
-        limit: the most tokens that are generated after them.
+        limit: the most tokens to generate after them.
     """
 
     encoder: Input | None
@@ -69,12 +69,12 @@ class Beginning:
 
     @property
     def sources(self) -> list[Input]:
-        """The encoder's batch: of one, or empty without an encoder."""
+        """The encoder's input as a batch: of one sentence, or empty without an encoder."""
         return [] if self.encoder is None else [self.encoder]
 
     @property
     def source_ids(self) -> list[tuple[int, ...]]:
-        """What the encoder reads, likewise."""
+        """The encoder's input as a list: one, or none without an encoder."""
         return [one.ids for one in self.sources]
 
 
@@ -112,7 +112,7 @@ def encode_sentence(
 def encode_continuation(
     loaded: LoadedModel, prompt: EncodedSentence, text: str, continuation: str
 ) -> EncodedSentence:
-    """The tokens of a typed text that continues a typed prompt, without those of the prompt.
+    """The tokens of a typed continuation, without those of its prompt.
 
     Both are read as one text, with a space between them if the continuation begins with a word: tokens of
     sub-words begin with that space.
@@ -133,7 +133,7 @@ def encode_continuation(
 def reads_as(
     loaded: LoadedModel, source: EncodedSentence, text: str, target: str, ids: Sequence[int]
 ) -> bool:
-    """Whether a target, typed after a typed source or prompt, would be read as these ids."""
+    """True if a target typed after a source or prompt would be encoded as these ids."""
     try:
         if loaded.model.config.n_encoder_layers:
             typed = encode_sentence(loaded, "target", target, "target")
@@ -145,12 +145,12 @@ def reads_as(
 
 
 def encoder_input(loaded: LoadedModel, source: EncodedSentence) -> Input:
-    """What the encoder reads of a source."""
+    """The encoder's input for a source."""
     return _framed(loaded.source, source)
 
 
 def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
-    """What a decoder begins from.
+    """The start of a decoding.
 
     Args:
         loaded: a model with a decoder.
@@ -172,7 +172,7 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
 
 
 def target_limit(loaded: LoadedModel, n_read: int) -> int:
-    """The most tokens that are generated for a source or a prompt of so many: every decoding's limit.
+    """The limit of every decoding: the most tokens generated for a source or prompt of `n_read` tokens.
 
     Args:
         n_read: tokens that the encoder reads of a source or, without an encoder, the decoder of a prompt; the
@@ -186,7 +186,7 @@ def target_limit(loaded: LoadedModel, n_read: int) -> int:
 
 
 def no_repeat_ngram_size(loaded: LoadedModel) -> int:
-    """How many tokens in a row do not come twice in what the app decodes; 0 where they may.
+    """The length of token runs that the app's decoding doesn't repeat; 0 allows any repetition.
 
     What the model's makers say, else `USUAL_NO_REPEAT` for a model that translates in sub-words. One of whole
     words, as those of the built-in tasks are, must be able to copy and sort; what a language model continues
@@ -220,18 +220,12 @@ def _with_names_in(word: str) -> list[str]:
 
 
 def why_stopped(loaded: LoadedModel, ending: Ending | None, n_tokens: int) -> str:
-    """What to tell a user of a target of so many tokens that a limit ended; empty for any other."""
+    """A sentence for the user if a limit ended the target; empty otherwise."""
     if ending == "positions":
-        return (
-            "It did not come to an end by itself: it was stopped at the last of the model's "
-            f"{loaded.model.config.max_len:,} positions."
-        )
+        return f"Stopped at the model's limit of {loaded.model.config.max_len:,} positions."
     if ending == "limit":
         what = "prompt" if loaded.model.config.kind == "decoder-only" else "source of this length"
-        return (
-            f"It did not come to an end by itself: it was stopped after {n_tokens:,} {loaded.target.unit}s, "
-            f"the most for a {what}."
-        )
+        return f"Stopped at the limit of {n_tokens:,} {loaded.target.unit}s for a {what}."
     return ""
 
 
@@ -281,7 +275,7 @@ def padded(loaded: LoadedModel, rows: Sequence[Sequence[int]]) -> Tensor:
 
 
 def _framed(coder: Coder, sentence: EncodedSentence) -> Input:
-    marks = coder.frame([-1] * len(sentence.ids))  # a mark in the place of each of the sentence's ids
+    marks = coder.frame([-1] * len(sentence.ids))  # placeholders for the sentence's ids
     return Input(
         sentence=sentence,
         ids=tuple(coder.frame(sentence.ids)),
@@ -301,7 +295,7 @@ def _joined(first: EncodedSentence, second: EncodedSentence) -> EncodedSentence:
 
 
 def _after(sentence: EncodedSentence, n: int) -> EncodedSentence:
-    """The part of a sentence that follows its first n tokens."""
+    """The part of a sentence after its first n tokens."""
     first_word = sentence.word_of[n]
     return EncodedSentence(
         tokens=sentence.tokens[n:],

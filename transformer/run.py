@@ -1,4 +1,4 @@
-"""A sentence through a model: text to ids, ids to every number of the run, numbers to text."""
+"""A sentence through a model: text to ids, ids to every recorded tensor, tensors to text."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
 
 FILLED = "(filled)"
-"""What a shorter sentence of a batch shows after its end where the model has no padding token."""
+"""Shown after the end of a shorter sentence in a batch where the model has no padding token."""
 
 OnStep = Callable[[DecodingStep, int], None]
-"""Called with each generated step and the most steps there can be."""
+"""Called with each generated step and the largest possible number of steps."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Everything about one sentence in one model.
+    """One sentence in one model, with every recorded tensor.
 
     Attributes:
         source: as typed: what the encoder reads or, without an encoder, the prompt that the decoder
@@ -74,7 +74,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether the target came to an end."""
+        """True if the target ended."""
         return self.ending == "end"
 
     @property
@@ -84,12 +84,12 @@ class Run:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the model's scores were numbers at every step: those of broken weights are NaN."""
+        """True if the scores were finite at every step: broken weights give NaN."""
         return all(math.isfinite(step.probability) for step in self.steps)
 
     @property
     def target_logits(self) -> Tensor:
-        """(tokens of the target + 1, V): row i is what the target's token i is chosen by."""
+        """(tokens of the target + 1, V): row i gives the logits that token i of the target is chosen from."""
         return self.trace["logits"][0, len(self.target_ids) - len(self.target.ids) - 1 :]
 
 
@@ -102,8 +102,8 @@ def run_sentence(
         text: as typed: the source sentence, or the prompt.
         target: the target sentence, or the prompt's continuation, as typed; blank lets the model generate
             it, if it can. Not used without a decoder.
-        top_k: how many of the best next tokens each step tells.
-        on_step: called after each generated token, with the most tokens there can be.
+        top_k: number of best next tokens recorded at each step.
+        on_step: called after each generated token; see `OnStep`.
 
     Raises:
         SentenceError: for a sentence without words, or with more than the model has positions for.
@@ -130,14 +130,14 @@ def generate(
     on_step: OnStep | None = None,
     begin: Beginning | None = None,
 ) -> Run:
-    """The run of a source with the target that the model generates for it greedily.
+    """Run a source with the target that the model generates greedily.
 
     Args:
         loaded: a model with a decoder and a generator.
         source: the source, or the prompt.
-        top_k: how many of the best next tokens each step tells.
-        on_step: called after each generated token, with the most tokens there can be.
-        begin: what is decoded from, where that is not what `beginning` makes of the source.
+        top_k: number of best next tokens recorded at each step.
+        on_step: called after each generated token; see `OnStep`.
+        begin: what is decoded from, if not what `beginning` makes of the source.
     """
     begin = begin or beginning(loaded, source)
     steps = []
@@ -166,13 +166,13 @@ def generate(
 
 
 def read(loaded: LoadedModel, source: EncodedSentence, *, top_k: int = 5, whole: Input | None = None) -> Run:
-    """The run of a sentence in a model without a decoder.
+    """Run a sentence in a model without a decoder.
 
     Args:
         loaded: the model.
         source: the sentence.
-        top_k: how many of the best tokens each step tells.
-        whole: what the encoder reads, where that is not what `encoder_input` makes of the source.
+        top_k: number of best tokens recorded at each position.
+        whole: the encoder's input, if not `encoder_input(source)`.
     """
     whole = whole or encoder_input(loaded, source)
     trace = trace_inputs(loaded, [whole], [])
@@ -211,7 +211,7 @@ def force(
     ends: bool = True,
     begin: Beginning | None = None,
 ) -> Run:
-    """Teacher forcing: the run of a source with a given target, as a coder encodes text or describes ids.
+    """Run a source with a given target (teacher forcing), encoded from text or described from ids.
 
     Every step's "chosen" token is the given one.
 
@@ -219,7 +219,7 @@ def force(
         loaded: a model with a decoder.
         source: the source, or the prompt.
         target: the tokens that follow the decoder's first.
-        top_k: how many of the best next tokens each step tells.
+        top_k: number of best next tokens recorded at each step.
         ends: whether the target ends with the last token; the last step is then the first of the model's
             `end_ids`, if it has any. Where the target fills all positions and one more, as one that was
             generated may, its last token is told in the last step and not read.
@@ -250,7 +250,7 @@ def force(
 
 
 def run_again(loaded: LoadedModel, run: Run, *, top_k: int = 5) -> Run:
-    """The same input, source and target, in another model of the same kind with the same coders."""
+    """Run the same source and target in another model of the same kind with the same coders."""
     if run.decoder_input is None:
         return read(loaded, run.source, top_k=top_k)
     return force(loaded, run.source, run.target, top_k=top_k, ends=run.finished)
@@ -266,10 +266,10 @@ def search(
     settings: GenerationSettings | None = None,
     no_repeat: int | None = None,
 ) -> BeamTree:
-    """Search for the best `beam_size` targets of a source or prompt, with every step written down.
+    """Search for the best `beam_size` targets of a source or prompt; the tree records every step.
 
     Args:
-        beam_size: hypotheses that are followed at a time.
+        beam_size: number of hypotheses kept at each step.
         alpha: of the length penalty.
         prefix: ids that the targets begin with, fewer than the limit of `beginning`.
         settings: such as the model's own, whose rules are kept: see `decoding_request`.
@@ -292,7 +292,7 @@ def draw_target(
     top_p: float = 1.0,
     prefix: Sequence[int] = (),
 ) -> Target:
-    """Draw a target of a source at random; the prefix is part of it.
+    """Sample a target for a source; the prefix is part of it.
 
     The same seed draws the same target, and tokens in a row may come twice. The other arguments are those of
     `transformer.decoding.sampling.sample`.
@@ -311,7 +311,7 @@ def draw_target(
 
 
 def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trace:
-    """Several sentences as one padded batch.
+    """Run several sentences as one padded batch.
 
     In an encoder-decoder each has the target that the model generates for it, if it can. A decoder without an
     encoder reads the prompts alone.
@@ -325,8 +325,8 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     inputs = [encoder_input(loaded, source) for source in sources]
     if config.pad_id < 0 and len({len(one.ids) for one in inputs}) > 1:
         raise SentenceError(
-            "This model has no padding token, so its sentences can't be filled up to one length: type one "
-            "sentence, or sentences of as many tokens."
+            "This model has no padding token, so sentences of different lengths can't be batched: type one "
+            "sentence, or several with the same number of tokens."
         )
     if config.kind == "encoder-only":
         return trace_inputs(loaded, inputs, [])
@@ -337,7 +337,7 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     limits = [begin.limit for begin in begins]
     request = decoding_request(loaded, loaded.start_ids, limits, sources=ids)
     targets = greedy_batch(loaded.model, padded(loaded, ids), request)
-    # At its limit the last token is chosen and not read, as in a run of one sentence.
+    # At the limit the last token is chosen but not read, as in a run of one sentence.
     decoder_inputs = [
         begin.decoder.followed_by(loaded.target.describe_ids(target.ids[: begin.limit - 1]))
         for begin, target in zip(begins, targets, strict=True)
@@ -351,7 +351,7 @@ def _source_ids(loaded: LoadedModel, begin: Beginning) -> Tensor | None:
 
 @torch.inference_mode()
 def trace_inputs(loaded: LoadedModel, sources: Sequence[Input], targets: Sequence[Input]) -> Trace:
-    """Run a batch with every number recorded; a side that the model doesn't have is empty."""
+    """Run a batch and record every tensor; the input of a missing stack is empty."""
     recorder = Recorder()
     loaded.model(
         padded(loaded, [one.ids for one in sources]) if sources else None,

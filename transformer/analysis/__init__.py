@@ -1,1 +1,1 @@
-"""What is computed from the trace of a run, as labelled arrays; and ``doctor``, which says what is wrong."""
+"""Labelled arrays computed from the trace of a run, and ``doctor``, which examines a checkpoint."""

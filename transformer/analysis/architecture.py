@@ -1,4 +1,4 @@
-"""A model drawn as a tree of text: its parts in the order of the forward, equal layers once."""
+"""A model drawn as a tree of text: its parts in forward order, repeated layers drawn once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from transformer.model.choices import NORM_PLACES
 from transformer.model.config import TransformerConfig
 
 _WHOLE = ("_attn", "feed_forward")
-"""Their matrices are not drawn: heads and widths say their shapes."""
+"""Parts whose matrices are not drawn: heads and widths give their shapes."""
 _IN_ATTENTION = ("relative", "rotary")
-"""Positions that the layers add themselves."""
+"""Positions applied inside the layers rather than to the embeddings."""
 _MIDDLE, _LAST = ("├─ ", "│  "), ("└─ ", "   ")
 
 
@@ -22,10 +22,10 @@ class Branch:
     """One line of the drawing.
 
     Attributes:
-        lines: what leads to it from above: "│  ├─ ".
-        name: of the part, with how often it comes: "6 × layer".
+        lines: the tree's strokes before the name: "│  ├─ ".
+        name: the part and how often it is repeated: "6 × layer".
         detail: its sizes and choices.
-        n_parameters: of it; of one layer where several are alike.
+        n_parameters: of the part; of a single layer where identical layers are grouped.
     """
 
     lines: str
@@ -57,7 +57,7 @@ def _branches(
 
 
 def _unfolded(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts, with the layers of a list in the place of the list."""
+    """The parts, with a list of layers replaced by its layers."""
     for part in parts:
         if part.parts and all(inner.name.isdecimal() for inner in part.parts):
             yield from part.parts
@@ -66,7 +66,7 @@ def _unfolded(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _alike(parts: Iterator[Part]) -> Iterator[list[Part]]:
-    """Neighbours of the same make, together."""
+    """Group neighbouring layers with the same structure."""
     for _, group in groupby(parts, key=lambda part: _make(part) if part.name.isdecimal() else part.path):
         yield list(group)
 
@@ -106,18 +106,18 @@ def _detail(config: TransformerConfig, part: Part) -> str:
 
 
 def _layer_notes(config: TransformerConfig) -> list[str]:
-    """How sublayers are added to the stream, where that is unusual."""
+    """Anything unusual in how sublayers are added to the residual stream."""
     notes = ["attention and feed-forward in parallel"] if config.parallel_residual else []
     return notes + ([f"outputs times {config.residual_scale:g}"] if config.residual_scale != 1 else [])
 
 
 def _within(sentence: str) -> str:
-    """A sentence as a part of a list: without its capital and its full stop."""
+    """A sentence as a list item: no capital, no full stop."""
     return sentence[0].lower() + sentence[1:].rstrip(".")
 
 
 def attention_notes(config: TransformerConfig, *, is_cross: bool) -> list[str]:
-    """Sentences on what is unusual in an attention: its factor, its cap, what is turned, what is masked."""
+    """Describe anything unusual in an attention: its scale, its soft cap, rotary dimensions, its mask."""
     notes = []
     if config.attention_scale is not True:
         by = (
@@ -127,7 +127,7 @@ def attention_notes(config: TransformerConfig, *, is_cross: bool) -> list[str]:
     if config.attention_soft_cap:
         notes.append(f"A soft cap keeps scores below {config.attention_soft_cap:g}.")
     if config.rotary_dims and not is_cross:
-        notes.append(f"The first {config.rotary_dims} of a head's {config.d_head} numbers are turned.")
+        notes.append(f"The first {config.rotary_dims} of a head's {config.d_head} dimensions are rotated.")
     if config.position_bases and not is_cross:
         bases = ", ".join(f"{base:g}" if base else "none" for base in config.position_bases)
         notes.append(f"Rotary bases of the decoder's layers: {bases}.")

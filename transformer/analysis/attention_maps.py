@@ -1,4 +1,4 @@
-"""A run's attention as labelled arrays: one place that knows which attention is which."""
+"""A run's attention as labelled arrays."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ class AttentionMaps:
 
     @property
     def n_layers(self) -> int:
-        """L."""
+        """L, the number of layers."""
         return self.values.shape[0]
 
     @property
     def n_heads(self) -> int:
-        """H, of each layer."""
+        """H, the number of heads per layer."""
         return self.values.shape[1]
 
     def until(self, query: int, n_keys: int) -> AttentionMaps:
-        """The maps as they were when `query` was the newest token and there were so many keys."""
+        """The maps at the decoding step where `query` was the newest token and `n_keys` keys existed."""
         return replace(
             self,
             values=self.values[:, :, : query + 1, :n_keys],
@@ -82,11 +82,11 @@ class AttentionMaps:
 
 @dataclass(frozen=True)
 class Words:
-    """The words that a stack's tokens are parts of; special tokens are words of their own.
+    """The words that a stack's tokens belong to; each special token is a word of its own.
 
     Attributes:
-        labels: W words.
-        word_of: (T,) for each token the index of its word; neighbours share a word, and none is left out.
+        labels: the W words.
+        word_of: (T,) the index of each token's word, in ascending order without gaps.
     """
 
     labels: tuple[str, ...]
@@ -104,13 +104,13 @@ class Words:
 
 
 def attention_record(trace: Trace, attention: Attention, layer: int) -> AttentionRecord:
-    """What the trace has of one layer of an attention."""
+    """The recorded tensors of one layer of an attention."""
     stack, name = MODULES[attention]
     return trace.attention(stack, layer, name)
 
 
 def attentions(trace: Trace) -> list[Attention]:
-    """Which attentions the model of a trace has, in the order of `MODULES`."""
+    """The attentions in a trace, in the order of `MODULES`."""
     return [
         attention
         for attention, (stack, name) in MODULES.items()
@@ -126,7 +126,7 @@ def n_layers(trace: Trace, attention: Attention) -> int:
 def attention_maps(
     trace: Trace, attention: Attention, measure: Measure, sentence: int = 0, *, layer: int | None = None
 ) -> AttentionMaps:
-    """The maps of all heads, of all layers or of one, for one sentence of the batch."""
+    """Build the maps of all heads for one sentence of the batch, for all layers or a single one."""
     layers = range(n_layers(trace, attention)) if layer is None else [layer]
     records = [attention_record(trace, attention, number) for number in layers]
     mask = records[0].mask[sentence, 0].numpy()  # (Q, K), the same in every layer
@@ -144,12 +144,12 @@ def attention_maps(
 
 
 def stacks(trace: Trace) -> list[Stack]:
-    """The stacks of the model of a trace, the encoder first."""
+    """The stacks in a trace, the encoder first."""
     return [stack for stack in STACKS if trace.n_layers(stack)]
 
 
 def words_of(run: Run, stack: Stack) -> Words:
-    """The words of what a stack of a run read; special tokens are words of their own.
+    """The words of a stack's input; each special token is a word of its own.
 
     Raises:
         KeyError: for a stack that the model doesn't have.
@@ -170,7 +170,7 @@ def _words(read: Input) -> Words:
 
 
 def score_expression(config: TransformerConfig, attention: Attention) -> str:
-    """How a model computes a score of an attention, in symbols."""
+    """The formula for an attention score in this model."""
     is_biased = config.positions == "relative" and attention != "cross"
     by = " / √d_head" if config.attention_scale is True else f" · {config.attention_scale:g}"
     score = "q·k" + (by if config.attention_scale else "") + (" + b" if is_biased else "")
@@ -179,15 +179,15 @@ def score_expression(config: TransformerConfig, attention: Attention) -> str:
 
 
 def attention_words(run: Run, attention: Attention) -> tuple[Words, Words]:
-    """The words of an attention's queries and of its keys."""
+    """The words of an attention's queries and keys."""
     stack, name = MODULES[attention]
     return words_of(run, stack), words_of(run, "encoder" if name == "cross_attn" else stack)
 
 
 def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
-    """Maps of weights between words: a key's tokens add up, a query's are averaged, so a row still sums to 1.
+    """Combine weights into maps between words: keys are summed and queries averaged, so rows still sum to 1.
 
-    A cell between two words is closed where all cells between their tokens are.
+    A cell is closed where all cells between the two words' tokens are.
     """
     sizes = np.diff([*queries.starts, len(queries.word_of)])
     summed = np.add.reduceat(maps.values, keys.starts, axis=-1, dtype=np.float64)  # (L, H, Q, words)
@@ -203,7 +203,7 @@ def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
 
 
 def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int]:
-    """The (query, key) of a head's largest open value, of a query that has a choice if there is one."""
+    """The (query, key) of a head's largest open value, preferring queries that have a choice of keys."""
     has_choice = maps.allowed.sum(axis=1, keepdims=True) > 1
     considered = maps.allowed & (has_choice | ~has_choice.any())
     values = np.where(considered, maps.values[layer, head], -np.inf)

@@ -1,4 +1,4 @@
-"""Two runs of the same tokens, tensor by tensor: where they part, and where they differ most."""
+"""Two runs of the same tokens compared tensor by tensor: where they first differ, and where most."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ STAGES = (
     "feed_forward.out",
     "logits",
 )
-"""How the paths of the tensors end that are compared: one or more for each module."""
+"""Endings of the compared tensors' paths, one or more per module."""
 PARTED = 1e-3
-"""A larger change is none of rounding: sums in another order change a run by some 1e-6."""
+"""A larger change can't be rounding: summing in another order changes a run by about 1e-6."""
 MODULES = {
     "src_embedding": "source embedding",
     "tgt_embedding": "target embedding",
@@ -40,7 +40,7 @@ MODULES = {
     "norm": "norm",
     "generator_transform": "generator",
 }
-"""Modules by their names in a path."""
+"""Modules in words, by their names in a path."""
 TENSORS = {
     "tokens": "embeddings of the tokens",
     "positions": "positional encoding",
@@ -48,20 +48,19 @@ TENSORS = {
     "out": "output",
     "result": "output",
 }
-"""Tensors by theirs."""
+"""Tensors in words, by their names in a path."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """How far one tensor of a run is from the same of another.
+    """The distance of a tensor from the same tensor of another run.
 
     Attributes:
         path: of the tensor.
         size: 0 where they are equal, 1 where they have nothing in common or one is not finite: see
             `distance`.
-        head: the head that it is about; None where it is about the whole tensor.
-        missing: whether the other run does not have it, or has it in another shape; it is then as far as can
-            be.
+        head: the head concerned; None for the whole tensor.
+        missing: true if the other run lacks it or has it in another shape; the size is then 1.
     """
 
     path: str
@@ -71,7 +70,7 @@ class Change:
 
 
 def distance(a: Tensor, b: Tensor) -> float:
-    """|a - b| / (|a| + |b|), of two tensors of one shape: from 0, for equal ones, to 1."""
+    """|a - b| / (|a| + |b|) of two tensors of one shape, from 0 (equal) to 1."""
     a, b = a.double(), b.double()
     if not (a.isfinite().all() and b.isfinite().all()):
         return 1.0
@@ -80,7 +79,7 @@ def distance(a: Tensor, b: Tensor) -> float:
 
 
 def changes(sound: Trace, broken: Trace) -> list[Change]:
-    """How far each stage of the sound run is from the other run's, in the order of the forward."""
+    """The distance at each stage, in forward order."""
     found = []
     for path, tensor in sound.items():
         if path.endswith(STAGES):
@@ -92,7 +91,7 @@ def changes(sound: Trace, broken: Trace) -> list[Change]:
 
 
 def head_changes(sound: Trace, broken: Trace) -> list[Change]:
-    """How far the attention weights of each head are from the other run's."""
+    """The distance of each head's attention weights."""
     return [
         Change(path, distance(one, other), head)
         for path, tensor in sound.items()
@@ -104,7 +103,7 @@ def head_changes(sound: Trace, broken: Trace) -> list[Change]:
 
 
 def first_parted(found: list[Change]) -> Change | None:
-    """The first stage of two runs that differs; None where none does."""
+    """The first stage that differs; None if all are equal."""
     return next((change for change in found if change.size > PARTED), None)
 
 

@@ -1,7 +1,7 @@
-"""How sure one may be of what a model wrote: its tokens' probabilities, calibrated on other translations.
+"""How likely a model's output is to be right: its token probabilities, calibrated on other translations.
 
-A network's own probabilities say how likely it was to write something, not how often such things are right
-(Guo et al. 2017, arXiv:1706.04599). What was noted at the end of training turns one into the other.
+A network's own probabilities say how likely it was to write something, not how often its output is right
+(Guo et al. 2017, arXiv:1706.04599). The calibration measured after training turns one into the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.text.coder import EncodedSentence
 from transformer.text.copied import CopiedWords
 
 USUALLY_WRONG = 0.5
-"""Below this share of right ones a reader is warned."""
+"""Below this probability of being right, a reader is warned."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class WordConfidence:
     Attributes:
         text: as it is written.
         probability: that it is right.
-        is_new: whether two of its pieces never stood together inside a word of training.
+        is_new: true if two of its pieces never met inside a word of the training data.
     """
 
     text: str
@@ -42,11 +42,11 @@ class WordConfidence:
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure one may be of a translation.
+    """The confidence in a translation.
 
     Attributes:
-        probability: that it is right as a whole.
-        words: each of its words.
+        probability: that the whole translation is right.
+        words: its words.
     """
 
     probability: float
@@ -54,17 +54,17 @@ class Confidence:
 
     @property
     def is_usually_wrong(self) -> bool:
-        """Whether most translations that were as uncertain as this one were wrong."""
+        """True if most translations that were this uncertain were wrong."""
         return self.probability < USUALLY_WRONG
 
     @property
     def warning(self) -> str:
-        """What to tell a reader of a translation that is probably wrong; empty for any other."""
+        """The warning for a translation that is probably wrong; empty otherwise."""
         if not self.is_usually_wrong:
             return ""
         share = round(10 * self.probability)
-        often = f"about {share} in 10 were" if share else "hardly any was"
-        return f"Don't rely on it: of translations that the model was as unsure of, {often} right."
+        often = f"right in about {share} of 10 cases" if share else "almost never right"
+        return f"Probably wrong: when the model was this unsure, it was {often}."
 
 
 def confidence(
@@ -73,13 +73,13 @@ def confidence(
     log_probabilities: Sequence[float],
     copied: CopiedWords | None = None,
 ) -> Confidence | None:
-    """Say how sure one may be of a translation; None where nothing was measured, or nothing was written.
+    """Estimate the confidence in a translation; None without a calibration or without any output.
 
     Args:
         experience: of the model that wrote it.
-        written: its pieces, without the end.
-        log_probabilities: of each piece given those before it; of the end too, where it came to one.
-        copied: the words that are spelled as the source does.
+        written: its pieces, without the end token.
+        log_probabilities: of each piece given those before it, and of the end token if there is one.
+        copied: the words copied from the source.
     """
     measured = experience.calibrations
     if measured is None or not written.ids:
@@ -97,7 +97,7 @@ def confidence(
 
 
 def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
-    """How sure one may be of what a run wrote; None where it was not measured, or the target was given."""
+    """The confidence in a run's output; None without a calibration, or if the target was given."""
     if loaded.experience is None or not run.generated or not run.steps:
         return None
     ids = [step.token_id for step in run.steps]
@@ -135,14 +135,14 @@ def log_probabilities(
 
 
 def calibrated(calibration: Calibration, features: Sequence[float]) -> float:
-    """The share of right ones among what has such features."""
+    """The calibrated probability of being right."""
     *slopes, constant = calibration.weights
     score = constant + sum(slope * feature for slope, feature in zip(slopes, features, strict=True))
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
 
 
 def sentence_features(log_probabilities: Sequence[float]) -> list[float]:
-    """What tells a right translation: its tokens' mean and least log-probability, and their sum."""
+    """Features of a translation: the mean, the minimum and the sum of its tokens' log-probabilities."""
     total = float(sum(log_probabilities))
     return [total / len(log_probabilities), float(min(log_probabilities)), total]
 
@@ -153,7 +153,7 @@ def word_features(
     log_probabilities: Sequence[float],
     copied: CopiedWords | None = None,
 ) -> list[list[float]]:
-    """What tells a right word: its pieces' log-probability together, and whether two of them never met.
+    """Features of a word: the sum of its pieces' log-probabilities, and whether two of them never met.
 
     A copied word is not new: the source has it.
     """

@@ -1,4 +1,4 @@
-"""The same run once more, with some of its numbers changed on the way or with padding after its source."""
+"""A run repeated with some of its tensors edited, or with padding after its source."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from transformer.run import Run
 def edited_records(
     loaded: LoadedModel, run: Run, edits: Mapping[str, Edit], *, padding: int = 0
 ) -> dict[str, Tensor]:
-    """Run the ids of a run through its model again: every tensor by its path, on the CPU.
+    """Run the same ids through the model again; returns every tensor by its path, on the CPU.
 
     Args:
         loaded: the model.
         run: whose source and target are read.
-        edits: path -> what makes another tensor of the one recorded there; see `Recorder`.
+        edits: path -> function applied to the tensor recorded there; see `Recorder`.
         padding: tokens of padding after the source, as in a batch with a longer sentence; after the prompt
             and its continuation without an encoder. The model must know padding.
     """
@@ -45,12 +45,12 @@ def _batch(loaded: LoadedModel, row: Sequence[int] | None) -> Tensor | None:
 
 @dataclass(frozen=True)
 class Effect:
-    """What edits do to a run.
+    """The effect of edits on a run.
 
     Attributes:
         change: length of the change of the last output (logits, or hidden states without a generator) over
             the length of that output, over all positions.
-        probabilities: (steps,) of the run's own tokens, one per step; empty without a generator.
+        probabilities: (steps,) of the tokens the run chose; empty without a generator.
     """
 
     change: float
@@ -63,7 +63,7 @@ class Effect:
 
 
 def effect_of(loaded: LoadedModel, run: Run, edits: Mapping[str, Edit]) -> Effect:
-    """Run again with edits, and compare what comes out. Without any the change is 0."""
+    """Run again with edits and compare the output; without edits the change is 0."""
     last = list(run.trace)[-1]
     own, output = run.trace[last][0], edited_records(loaded, run, edits)[last][0]
     change = float((output - own).norm() / own.norm())
@@ -82,7 +82,7 @@ def _suppressed(loaded: LoadedModel, run: Run) -> Sequence[int]:
 
 
 def without_positions(config: TransformerConfig) -> dict[str, Edit]:
-    """Edits that take all positions away: nothing is added to embeddings or scores, and nothing is turned."""
+    """Edits that remove all positions: nothing is added to embeddings or scores, nothing is rotated."""
     layers: dict[Stack, int] = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     attentions = [f"{stack}.layers.{layer}.self_attn" for stack, n in layers.items() for layer in range(n)]
     if config.positions == "relative":
@@ -104,7 +104,7 @@ def without_positions(config: TransformerConfig) -> dict[str, Edit]:
 
 
 class _Held:
-    """Hands on later what it was given before."""
+    """Returns an earlier tensor in place of a later one."""
 
     tensor: Tensor
 

@@ -1,4 +1,4 @@
-"""How much of a loss's gradient arrives at each layer of a stack."""
+"""The size of the loss's gradient at each layer of a stack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.run import Run
 
 
 class _Points:
-    """A tap that keeps the stream where a layer begins, with what leads on from there."""
+    """A tap that keeps the residual stream at the start of each layer, attached to the graph."""
 
     def __init__(self, scope: str = "", kept: dict[str, Tensor] | None = None) -> None:
         self.kept: dict[str, Tensor] = {} if kept is None else kept
@@ -31,10 +31,10 @@ class _Points:
 
 
 def stream_gradients(loaded: LoadedModel, run: Run, stack: Stack) -> list[float]:
-    """The length of the gradient of a run's loss by the stream, where each layer of a stack begins.
+    """The norm of the gradient of a run's loss with respect to the residual stream before each layer.
 
     The loss is the mean negative log-probability of the run's tokens; without a generator, half the mean
-    square of the last vectors. The model may be frozen: no gradient of its weights is asked for.
+    square of the last vectors. The model may be frozen: gradients of its weights are not needed.
 
     Returns:
         one number per layer, from the first one: the norm over all positions and dimensions.

@@ -1,4 +1,4 @@
-"""What tells the heads of an attention apart, as one number per head, for putting them in an order."""
+"""Scores that rank the heads of an attention, one number per head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The masks of a batch, read from its trace: what is padding, and what closes each cell."""
+"""The masks of a batch, read from its trace: which tokens are padding, and why each cell is masked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transformer.model.trace import Stack, Trace
 
 Mask = Literal["padding", "causal", "combined"]
 Closed = dict[str, NDArray[np.bool_]]
-"""Reason -> True where the mask closes a cell for it."""
+"""Reason -> True where a cell is masked for that reason."""
 
 
 def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
-    """Which tokens are padding, (B, T), read from the mask that the model itself used.
+    """Which tokens are padding, (B, T), read from the mask that the model used.
 
-    The last query of a causal mask may look at every position, so what is closed in its row is padding.
+    The last query of a causal mask may attend to every position, so whatever is closed in its row is padding.
     """
     return ~trace.attention(stack, 0, "self_attn").mask[:, 0, -1].numpy()
 
@@ -45,7 +45,7 @@ def masks_of(trace: Trace, attention: Attention, sentence: int) -> dict[Mask, Cl
 
 @dataclass(frozen=True)
 class SoftmaxRow:
-    """One query of one head: its scores, and the softmax over them with and without the mask.
+    """One query of one head: its scores and their softmax, with and without the mask.
 
     Attributes:
         scores: (K,) before the mask.
@@ -67,7 +67,7 @@ class SoftmaxRow:
 def softmax_row(
     trace: Trace, attention: Attention, layer: int, head: int, query: int, sentence: int = 0
 ) -> SoftmaxRow:
-    """The softmax of one query, read from the trace; only the one without the mask is computed here."""
+    """Read the softmax of one query from the trace; only the unmasked one is computed here."""
     record = attention_record(trace, attention, layer)
     scores = record.scores[sentence, head, query]
     combined = masks_of(trace, attention, sentence)["combined"]

@@ -1,4 +1,4 @@
-"""What an attention moves: the value of each key through W_O, before the weights scale it.
+"""The vectors that an attention moves: each key's value through W_O, before the weights scale it.
 
 A head's share of its sublayer's output is the sum over the keys of weight x (v W_O): a large weight on a key
 whose value is short moves little (Kobayashi et al. 2020, "Attention is Not Only a Weight").
@@ -19,7 +19,7 @@ from transformer.model.transformer import Transformer
 def moved_values(
     model: Transformer, record: AttentionRecord, head: int, sentence: int = 0
 ) -> NDArray[np.float32] | None:
-    """Each key's value of one head through that head's rows of W_O, without its bias: (K, D).
+    """Each key's value through one head's rows of W_O, without the bias: (K, D).
 
     None in a model whose heads are not transposed back before W_O: there no row of W_O belongs to one head.
     """
@@ -33,7 +33,7 @@ def moved_values(
 def moved_lengths(
     model: Transformer, record: AttentionRecord, sentence: int = 0
 ) -> NDArray[np.float32] | None:
-    """How long `moved_values` are, of every head: (H, K)."""
+    """The lengths of `moved_values` for every head: (H, K)."""
     module = _module(model, record)
     if not module.transposed:
         return None
@@ -50,7 +50,7 @@ def _module(model: Transformer, record: AttentionRecord) -> MultiHeadAttention:
 
 @torch.inference_mode()
 def _through_w_o(module: MultiHeadAttention, record: AttentionRecord, head: int, sentence: int) -> Tensor:
-    shared = record.q.shape[1] // record.v.shape[1]  # heads of queries that one head of values serves
+    shared = record.q.shape[1] // record.v.shape[1]  # query heads per value head
     width = record.v.shape[-1]
     rows = module.w_o.weight[:, head * width : (head + 1) * width].float().cpu()  # (D, d_head)
     return record.v[sentence, head // shared].float() @ rows.T

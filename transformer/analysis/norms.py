@@ -1,4 +1,4 @@
-"""What a norm does to the numbers of each token, stage by stage."""
+"""Each token's numbers through a norm, stage by stage."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class NormNumbers:
     """One norm of a single sentence as arrays: T tokens of D numbers each.
 
     Attributes:
-        record: the tensors that it was read from; for a norm inside heads, those of one head.
+        record: the recorded tensors; for a norm inside heads, those of one head.
         tokens: T tokens.
         stages: stage -> (T, D), before the norm, normalized, and after gamma and beta.
-        spread: the statistic that the norm brings to 1.
+        spread: the statistic that the norm sets to 1.
         gamma: (D,).
         beta: (D,); None for a norm without a shift.
     """
@@ -44,19 +44,19 @@ class NormNumbers:
 
     @property
     def means(self) -> dict[str, NDArray[np.float32]]:
-        """Stage -> (T,): the mean of each token's numbers."""
+        """Stage -> (T,): each token's mean."""
         return {stage: values.mean(axis=1) for stage, values in self.stages.items()}
 
     @property
     def spreads(self) -> dict[str, NDArray[np.float32]]:
-        """Stage -> (T,): the `spread` of each token's numbers."""
+        """Stage -> (T,): each token's `spread`."""
         if self.spread == "standard deviation":
             return {stage: values.std(axis=1) for stage, values in self.stages.items()}
         return {stage: np.sqrt(np.square(values).mean(axis=1)) for stage, values in self.stages.items()}
 
 
 def norm_numbers(model: Transformer, trace: Trace, path: str, head: int | None = None) -> NormNumbers:
-    """Read a norm from a trace of one sentence; `head` is needed for a norm inside heads only."""
+    """Read a norm from a trace of one sentence; `head` is needed only for a norm inside heads."""
     record, norm = trace.norm(path), model.get_submodule(path)
     if head is not None:
         record = record.for_head(head)
@@ -73,6 +73,6 @@ def norm_numbers(model: Transformer, trace: Trace, path: str, head: int | None =
 
 
 def norm_tokens(trace: Trace, path: str) -> tuple[str, ...]:
-    """The tokens that a norm of a single sentence sees; those of the last stack before the generator."""
+    """The tokens at a norm of a single sentence; for a norm before the generator, those of the last stack."""
     is_source = path.startswith(("encoder", "src_embedding")) or path.endswith("cross_attn.k_norm")
     return (trace.src_tokens if is_source or not trace.tgt_tokens else trace.tgt_tokens)[0]

@@ -1,4 +1,4 @@
-"""The parameters of a model by part and layer, told from its configuration: no weight is read."""
+"""A model's parameters by part and layer, from its configuration alone: no weight is read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Part:
 
     Attributes:
         path: of the module, such as "encoder.layers.0.self_attn".
-        n_parameters: of it with all its parts; a matrix that several parts share counts in the first.
-        parts: what it is made of.
-        weights: names and shapes of the weights that are its own and no part's.
+        n_parameters: including all its parts; a shared matrix counts where it comes first.
+        parts: its own parts.
+        weights: names and shapes of the weights directly in it.
     """
 
     path: str
@@ -29,26 +29,26 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The last piece of the path."""
+        """The last component of the path."""
         return self.path.rpartition(".")[2]
 
 
 @lru_cache(maxsize=8)
 def parts_of(config: TransformerConfig) -> tuple[Part, ...]:
-    """The parts of the model that a configuration describes, in the order of its forward."""
+    """The parts of the model that a configuration describes, in forward order."""
     with torch.device("meta"):
         model = Transformer(config)
     return _children(model, "", set())
 
 
 def total(parts: tuple[Part, ...]) -> int:
-    """How many parameters these parts have."""
+    """The number of parameters in these parts."""
     return sum(part.n_parameters for part in parts)
 
 
 def _children(module: torch.nn.Module, path: str, counted: set[int]) -> tuple[Part, ...]:
     prefix = f"{path}." if path else ""
-    # Layers that are one and the same module are parts each, and count once.
+    # Layers that share one module are separate parts, but their parameters count once.
     own = ((name, child) for name, child in module.named_modules(remove_duplicate=False) if name)
     parts = (_part(child, prefix + name, counted) for name, child in own if "." not in name)
     return tuple(part for part in parts if part.weights or part.parts)

@@ -1,4 +1,4 @@
-"""How a run's positions enter its numbers: added vectors, biases by distance, turned queries and keys."""
+"""How positions enter a run: added vectors, biases by distance, rotated queries and keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.model.transformer import Transformer
 
 
 def input_vectors(trace: Trace, stack: Stack) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The two vectors whose sum is each token's input, (T, D) both: its embedding, scaled, and its position.
+    """The two addends of each token's input, (T, D) each: its scaled embedding and its position.
 
     Raises:
         KeyError: when the model adds no positions to its embeddings.
@@ -34,7 +34,7 @@ def relative_bias(model: Transformer, stack: Stack) -> RelativeBias:
 def biases_of(
     model: Transformer, stack: Stack
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Every distance that a stack can meet: distances (N,), their buckets (N,) and biases (H, N).
+    """Every distance possible in a stack: distances (N,), their buckets (N,) and biases (H, N).
 
     A decoder's query sees no later key, so its distances are 0 or less.
     """
@@ -48,13 +48,13 @@ def biases_of(
 
 @dataclass(frozen=True)
 class RotaryLayer:
-    """How one layer turns its queries and keys.
+    """How one layer rotates its queries and keys.
 
     Attributes:
         base: of the wavelengths.
-        lengths: (pairs,) positions until each pair has turned once.
-        unstretched: (pairs,) the same before the wavelengths were stretched for longer texts.
-        tokens: those of the sentence.
+        lengths: (pairs,) the wavelength of each pair of dimensions, in positions.
+        unstretched: (pairs,) the wavelengths before stretching for longer texts.
+        tokens: of the sentence.
     """
 
     base: float
@@ -64,7 +64,7 @@ class RotaryLayer:
 
 
 def rotary_layer(config: TransformerConfig, trace: Trace, layer: int) -> RotaryLayer | None:
-    """Read a layer of a model with rotary positions; None for a layer that turns nothing."""
+    """Read a layer of a model with rotary positions; None for a layer without them."""
     base = config.rotary_base(stacks(trace)[0], layer)
     if not base:
         return None
@@ -76,7 +76,7 @@ def rotary_layer(config: TransformerConfig, trace: Trace, layer: int) -> RotaryL
 def rotary_products_of(
     trace: Trace, path: str, head: int, query: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], list[str]]:
-    """The products of a query with the N keys that it may look at, before and after both are turned.
+    """The products of a query with the N keys it may attend to, before and after rotation.
 
     Args:
         trace: of a single sentence in a model with rotary positions.

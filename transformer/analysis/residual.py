@@ -1,4 +1,4 @@
-"""How the residual stream of a run grows along the layers of a stack."""
+"""The growth of the residual stream along the layers of a stack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POINTS = {
 def stream_lengths(trace: Trace, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
     """Names of the P points along a stack, and the length of each token's vector there: (P, T).
 
-    A layer's input is the output of the one before, so only the first layer's is a point of its own.
+    A layer's input is the previous layer's output, so only the first layer's input is a point of its own.
     """
     records = [r for r in trace.residual(stack) if r.name != "resid_pre" or r.layer == 0]
     lengths = np.stack([record.value[0].norm(dim=-1).numpy() for record in records])
@@ -28,7 +28,7 @@ def stream_lengths(trace: Trace, stack: Stack) -> tuple[list[str], NDArray[np.fl
 
 
 def addition_path(config: TransformerConfig, sublayer: str) -> str:
-    """Where a sublayer's addition to the stream is recorded, but for the factor that it is multiplied by.
+    """The path of a sublayer's addition to the residual stream, before `residual_scale` multiplies it.
 
     Args:
         config: of the model.
@@ -38,7 +38,7 @@ def addition_path(config: TransformerConfig, sublayer: str) -> str:
 
 
 def added_to_stream(trace: Trace, config: TransformerConfig, sublayer: str) -> Tensor:
-    """What a sublayer added to the stream: (B, T, D)."""
+    """A sublayer's addition to the residual stream: (B, T, D)."""
     return trace[addition_path(config, sublayer)] * config.residual_scale
 
 

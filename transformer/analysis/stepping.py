@@ -1,4 +1,4 @@
-"""Attention with other steps than the paper's, put in through the tap that every forward takes."""
+"""Attention with some of its steps replaced, by way of the tap."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from transformer.model.trace import NO_TAP, Tap
 from transformer.model.transformer import Transformer
 
 Softmax = Callable[[Tensor, Tensor], Tensor]
-"""Of scores (B, H, Q, K) and a mask that broadcasts to them: weights (B, H, Q, K)."""
+"""Maps scores (B, H, Q, K) and a mask that broadcasts to them to weights (B, H, Q, K)."""
 
 Remask = Callable[[Tensor], Tensor]
-"""Of a mask, True = may attend: another one, of the same shape."""
+"""Maps a mask (True = may attend) to another of the same shape."""
 
 
 class SteppingTap:
-    """A tap that changes steps of one attention, and shows the tap inside what came of them.
+    """A tap that changes steps of one attention and passes the results to an inner tap.
 
-    Any other tap than `NO_TAP` makes the attention take its steps one by one.
+    With any tap but `NO_TAP`, the attention computes its steps explicitly.
 
     Args:
-        tap: the tap inside.
-        rescale: what the products of queries and keys are multiplied by, beside their own scale.
-        softmax: makes the weights; None for the attention's own.
-        opened: what the weights leave open of a mask; None where it is the mask itself.
+        tap: the inner tap.
+        rescale: an additional factor for the products of queries and keys.
+        softmax: computes the weights; None for the attention's own.
+        opened: maps the mask to the cells that the weights really leave open; None if they respect it.
     """
 
     def __init__(self, tap: Tap, rescale: float, softmax: Softmax | None, opened: Remask | None) -> None:
@@ -37,7 +37,7 @@ class SteppingTap:
         self._seen: dict[str, Tensor] = {}
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        """Change the tensor if it is one of those steps."""
+        """Change the tensor if its step is replaced."""
         self._seen[name] = tensor
         if name == "scores" and self._rescale != 1:
             bias = self._seen.get("position_bias", torch.zeros(()))
@@ -50,15 +50,15 @@ class SteppingTap:
         return self._tap(name, tensor)
 
     def at(self, scope: str | int) -> Tap:
-        """The tap inside: what is deeper than an attention stays as it is."""
+        """The inner tap: nothing below an attention is changed."""
         return self._tap.at(scope)
 
 
 class SteppingAttention(MultiHeadAttention):
-    """Multi-head attention with some steps changed; see `SteppingTap`.
+    """Multi-head attention with some steps replaced; see `SteppingTap`.
 
     Attributes:
-        remask: makes the mask another one before anything is done with it; None leaves it.
+        remask: replaces the mask before it is used; None leaves it.
     """
 
     rescale: float = 1.0
@@ -84,26 +84,26 @@ class SteppingAttention(MultiHeadAttention):
 
 
 Which = Callable[[Transformer], Iterable[nn.Module]]
-"""Some attentions of a model."""
+"""Selects attentions of a model."""
 
 
 def every_attention(model: Transformer) -> list[nn.Module]:
-    """All of them."""
+    """All attentions of a model."""
     return [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
 
 
 def decoder_self_attention(model: Transformer) -> list[nn.Module]:
-    """Those that the future is hidden from."""
+    """The decoder's self-attentions, which a causal mask hides the future from."""
     return [layer.get_submodule("self_attn") for layer in model.decoder.layers]
 
 
 def source_attention(model: Transformer) -> list[nn.Module]:
-    """Those whose keys are the source: the encoder's, and cross-attention where there is one."""
+    """The attentions whose keys are source tokens: the encoder's, and cross-attention if there is one."""
     return [layer.get_submodule("self_attn") for layer in model.encoder.layers] + cross_attention(model)
 
 
 def cross_attention(model: Transformer) -> list[nn.Module]:
-    """Those between the stacks."""
+    """The cross-attentions; none in a model with a single stack."""
     layers = model.decoder.layers if model.config.kind == "encoder-decoder" else ()
     return [layer.get_submodule("cross_attn") for layer in layers]
 
@@ -116,7 +116,7 @@ def stepping(
     opened: Remask | None = None,
     remask: Remask | None = None,
 ) -> Change:
-    """Changes steps of some attentions; see `SteppingAttention`."""
+    """Make a change that replaces steps of some attentions; see `SteppingAttention`."""
 
     def change(model: Transformer) -> None:
         for attention in which(model):

@@ -19,7 +19,7 @@ class TokenScores:
     Attributes:
         log_probabilities: (T,), in nats.
         entropies: (T,) of the whole distribution at each step, in bits.
-        ranks: (T,) of each token among all tokens, the most probable is 1.
+        ranks: (T,) of each token among the vocabulary; the most probable has rank 1.
     """
 
     log_probabilities: NDArray[np.float64]
@@ -33,7 +33,7 @@ class TokenScores:
 
     @property
     def perplexity(self) -> float:
-        """e to the minus mean log-probability: as unsure as among so many equally probable tokens."""
+        """exp(-mean log-probability): as uncertain as a choice among this many equally probable tokens."""
         return float(np.exp(-self.log_probabilities.mean()))
 
 
@@ -63,7 +63,7 @@ def token_scores(
 
 @dataclass(frozen=True)
 class ScoredTarget:
-    """The T tokens of a target, the ending included, with their ids and scores."""
+    """The T tokens of a target, its end token included, with their ids and scores."""
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]

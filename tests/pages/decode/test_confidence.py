@@ -33,7 +33,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, page: str, constant: float) -> AppTe
 def test_a_translation_that_is_probably_right(monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(monkeypatch, "decode", 2.0)
     assert "**Right with a probability of 88%**" in texts(app)
-    assert "Don't rely on it" not in texts(app)
+    assert "Probably wrong" not in texts(app)
     words = trace(app, "confidence_words", "words")
     written = run_sentence(that_claims(2.0)(), TEXT).target.words
     assert array(words["x"]) == pytest.approx([88.08] * len(written), abs=0.01)
@@ -41,7 +41,7 @@ def test_a_translation_that_is_probably_right(monkeypatch: pytest.MonkeyPatch) -
 
 def test_one_that_is_probably_wrong_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(monkeypatch, "decode", -0.8)
-    warning = "Don't rely on it: of translations that the model was as unsure of, about 3 in 10 were right."
+    warning = "Probably wrong: when the model was this unsure, it was right in about 3 of 10 cases."
     assert warning in [one.value for one in app.warning]
     explored = opened(monkeypatch, "explore", -0.8)
     assert f"{warning} Decode shows which words." in [one.value for one in explored.warning]

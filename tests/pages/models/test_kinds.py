@@ -57,7 +57,7 @@ def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.
     offer(monkeypatch.setattr, {"endless": lambda: replace(KINDS["prompted"](), end_ids=())})
     app = open_app("decode", model="endless", text="the cat saw a dog " * 4)
     assert not app.exception
-    assert "It did not come to an end by itself: it was stopped at the last of the model's" in texts(app)
+    assert "Stopped at the model's limit of" in texts(app)
     assert {"Attention at this step", "The next token"} <= {header.value for header in app.header}
     assert "The distribution of step 0, after the prompt" in texts(app)
 

@@ -68,7 +68,7 @@ def test_an_open_model_is_examined_without_its_files() -> None:
     assert not examine_model(damaged).clean
 
 
-FORMS: list[dict[str, object]] = [
+FORMS: list[dict[str, Any]] = [
     {},
     {"norm_position": "pre", "final_norm": True, "positions": "learned"},
     {"n_encoder_layers": 0, "src_vocab_size": 0},
@@ -84,14 +84,14 @@ FORMS: list[dict[str, object]] = [
 
 
 @pytest.mark.parametrize("changes", FORMS)
-def test_a_random_model_gets_a_clean_bill(changes: dict[str, object]) -> None:
+def test_a_random_model_gets_a_clean_bill(changes: dict[str, Any]) -> None:
     assert complaints(tiny_model(**changes)) == []
 
 
 @pytest.mark.parametrize(
     "changes", [FORMS[0], *(pytest.param(changes, marks=pytest.mark.full) for changes in FORMS[1:])]
 )
-def test_a_random_model_of_sub_words_gets_a_clean_bill(changes: dict[str, object]) -> None:
+def test_a_random_model_of_sub_words_gets_a_clean_bill(changes: dict[str, Any]) -> None:
     assert complaints(tiny_subword_model(1, **changes)) == []
 
 
