@@ -23,7 +23,7 @@ from transformer.training.evaluation.challenge import (
     CategoryScores,
     Challenge,
     challenge_scores,
-    in_all,
+    overall_scores,
     read_challenges,
 )
 from transformer.training.evaluation.translations import score, sentence_chrf, source_ids, translate_ids
@@ -120,7 +120,11 @@ def _run_challenge(command: Evaluate, path: Path) -> int:
         print(
             json.dumps(
                 {"model": loaded.name, "beam": command.beam, "length_penalty": command.length_penalty}
-                | {"categories": list(map(asdict, scores)), "all": asdict(in_all(scores)), "missed": missed},
+                | {
+                    "categories": list(map(asdict, scores)),
+                    "all": asdict(overall_scores(scores)),
+                    "missed": missed,
+                },
                 ensure_ascii=False,
                 indent=2,
             )
@@ -136,7 +140,7 @@ def _challenge_text(name: str, command: Evaluate, scores: Sequence[CategoryScore
         f"{name}, {_how(command.beam, command.length_penalty)}",
         f"{'':{width}}  {'kept':>15}  chrF  loops",
     ]
-    for one in [*scores, in_all(scores)]:
+    for one in [*scores, overall_scores(scores)]:
         share = f"{one.kept} of {one.pieces} {one.kept / one.pieces:4.0%}"
         lines.append(f"{one.category:{width}}  {share:>15}  {one.chrf:4.1f}  {one.loops:5}")
     return "\n".join(lines)
@@ -152,12 +156,12 @@ def _missed(challenges: Sequence[Challenge], translated: Sequence[str]) -> list[
             "references": challenge.references,
             "missing": [
                 words
-                for words, is_there in zip(challenge.kept, challenge.held(translation), strict=True)
+                for words, is_there in zip(challenge.kept, challenge.contains(translation), strict=True)
                 if not is_there
             ],
         }
         for challenge, translation in zip(challenges, translated, strict=True)
-        if not all(challenge.held(translation))
+        if not all(challenge.contains(translation))
     ]
 
 

@@ -31,8 +31,8 @@ from transformer.training.metrics import TensorBoardError
 from transformer.training.optimization.ranks import (
     Ranks,
     RanksError,
-    is_loss_of_a_process,
-    joined,
+    is_lost_process,
+    join_ranks,
     own_device,
 )
 from transformer.training.optimization.trainer import NonFiniteError
@@ -85,12 +85,12 @@ def run_training(command: Train) -> int:
         keep_freed_memory()
     folder = TrainingFolder(command.run.out)
     try:
-        with joined(device) as ranks, _prepared(command, folder) if ranks.is_first else nullcontext():
+        with join_ranks(device) as ranks, _prepared(command, folder) if ranks.is_first else nullcontext():
             ranks.wait()
             with stop_requests(partial(_acknowledge, ranks)) as stop:
                 return _train(command, folder, device, ranks, stop)
     except RuntimeError as error:
-        if not is_loss_of_a_process(error):
+        if not is_lost_process(error):
             raise
         raise CommandError(_failure(folder, "Another process of this run ended.")) from error
 

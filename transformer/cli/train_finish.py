@@ -12,7 +12,7 @@ from transformer.checkpoints.folder import open_saved, save_model
 from transformer.data.tasks import TASKS
 from transformer.experience import Experience
 from transformer.loaded import LoadedModel
-from transformer.training.calibration import calibrated
+from transformer.training.calibration import calibrate
 from transformer.training.card import RunRecord, task_card, translator_card
 from transformer.training.evaluation.tasks import head_alignments, translations
 from transformer.training.evaluation.validation import Validation
@@ -63,7 +63,7 @@ def finish_run(
 def _experience(loaded: LoadedModel, validation: Validation | None) -> Experience | None:
     """The model's experience, calibrated if there are validation pairs."""
     seen = loaded.experience
-    return seen if seen is None or validation is None else calibrated(seen, loaded, validation.sources)
+    return seen if seen is None or validation is None else calibrate(seen, loaded, validation.sources)
 
 
 def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpdate]) -> str:

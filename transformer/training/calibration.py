@@ -1,8 +1,8 @@
-"""Measures how often a model's translations are right, by how sure it was of them.
+"""Calibrates a model's confidence: how often its translations are right, given how sure it was.
 
-A translation counts as right if it is much like one of its references (`LIKE`); a word, if one of the
-references has it. The diagram is cross-validated: each tenth of the sentences is judged by a regression on
-the other nine.
+A translation counts as right if its chrF against a reference is at least `LIKE`; a word, if a reference
+contains it. The reliability diagram is cross-validated: each tenth of the sentences is predicted by a
+regression on the other nine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transformer.model_input import copied_words, padded
 from transformer.training.evaluation.translations import sentence_chrf, source_ids, translate_ids
 
 LIKE = 75.0
-"""chrF against the nearest reference."""
+"""Least chrF against the nearest reference."""
 FOLDS = BINS = 10
 _RIDGE = 1e-2
 
@@ -33,19 +33,20 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Judged:
-    """Features of sentences or words, whether each was right, and of which sentence it is."""
+    """Features of sentences or words (n, k), whether each was right (n,), and the sentence of each (n,)."""
 
     features: Numbers
     right: npt.NDArray[np.bool_]
     sentence: npt.NDArray[np.int64]
 
 
-def calibrated(experience: Experience, loaded: LoadedModel, data: Sequence[Referenced]) -> Experience:
-    """Add to what a model has seen how often it is right, measured on pairs that it was not trained on.
+def calibrate(experience: Experience, loaded: LoadedModel, data: Sequence[Referenced]) -> Experience:
+    """Add the calibrations measured on pairs that the model was not trained on.
 
     Args:
+        experience: of the model.
         loaded: in eval mode.
-        data: sources with references; a few hundred at least, or the figures are noise.
+        data: sources with references; fewer than a few hundred give noise.
     """
     sources = [source_ids(loaded, one.source) for one in data]
     targets = dict(translate_ids(loaded, sources))
@@ -63,8 +64,8 @@ def calibrated(experience: Experience, loaded: LoadedModel, data: Sequence[Refer
         written = loaded.target.describe_ids(target.ids)
         sentences.append((sentence_features(log_p), chrf[index] >= LIKE, index))
         known = {word for reference in one.references for word in _plain(reference).split()}
-        told = word_features(experience, written, log_p, copied)
-        for text, features in zip(written.words, told, strict=True):
+        by_word = word_features(experience, written, log_p, copied)
+        for text, features in zip(written.words, by_word, strict=True):
             if parts := _plain(text).split():
                 words.append((features, known.issuperset(parts), index))
     return replace(experience, calibrations=(_calibration(sentences), _calibration(words)))
@@ -72,33 +73,33 @@ def calibrated(experience: Experience, loaded: LoadedModel, data: Sequence[Refer
 
 @torch.inference_mode()
 def _logits(loaded: LoadedModel, source: Sequence[int], ids: Sequence[int]) -> Tensor:
-    """(T, V): row i is what the target's token i is chosen by."""
+    """(T, V): row i predicts token i of the target."""
     read = [*loaded.start_ids, *ids[:-1]]
     return loaded.model(padded(loaded, [source]), padded(loaded, [read]))[0, len(loaded.start_ids) - 1 :]
 
 
 def _plain(text: str) -> str:
-    """Without capitals and punctuation."""
+    """The text in lower case and without punctuation."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def _calibration(judged: Sequence[tuple[list[float], bool, int]]) -> Calibration:
     features, right, sentence = zip(*judged, strict=True)
-    all_of_them = _Judged(np.array(features), np.array(right), np.array(sentence))
-    claimed = _cross_validated(all_of_them)
+    everything = _Judged(np.array(features), np.array(right), np.array(sentence))
+    claimed = _cross_validated(everything)
     order = np.argsort(claimed, kind="stable")
     bins = [
-        ReliabilityBin(float(claimed[part].mean()), float(all_of_them.right[part].mean()), len(part))
+        ReliabilityBin(float(claimed[part].mean()), float(everything.right[part].mean()), len(part))
         for part in np.array_split(order, BINS)
         if len(part)
     ]
-    brier = float(((claimed - all_of_them.right) ** 2).mean())
-    weights = fit_logistic(all_of_them.features, all_of_them.right)
+    brier = float(((claimed - everything.right) ** 2).mean())
+    weights = fit_logistic(everything.features, everything.right)
     return Calibration(tuple(map(float, weights)), tuple(bins), brier)
 
 
 def _cross_validated(judged: _Judged) -> Numbers:
-    """What a regression says of each that was fitted to the sentences of the other folds."""
+    """Probability of being right (n,), each by a regression on the other folds' sentences."""
     claimed = np.empty(len(judged.right))
     for fold in range(FOLDS):
         own = judged.sentence % FOLDS == fold
@@ -108,7 +109,7 @@ def _cross_validated(judged: _Judged) -> Numbers:
 
 
 def fit_logistic(features: Numbers, right: npt.NDArray[np.bool_]) -> Numbers:
-    """Fit a logistic regression by Newton's method, with a little ridge so that it always has an answer.
+    """Fit a logistic regression by Newton's method, with a small ridge so that it always converges.
 
     Args:
         features: (n, k).

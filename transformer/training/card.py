@@ -1,4 +1,4 @@
-"""The card of a trained model: what it is, its data, its scores, how it was made, where it goes wrong."""
+"""The model card of a trained model: data, scores, training, examples of errors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from transformer.training.snapshots import snapshot_steps
 from transformer.training.state import Progress
 
 N_EXAMPLES = 6
-"""How many right and how many wrong translations of a built-in task are listed at most."""
+"""The most right and the most wrong translations listed for a built-in task."""
 N_WRONG = 10
-"""How many translations that go wrong are listed at most where there are references."""
+"""The most wrong translations listed where there are references."""
 
 _MARKDOWN = frozenset("\\`*_{}[]<>#|~$:&!")
 
@@ -101,16 +101,16 @@ _MADE = """\
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """What is known about one training run.
+    """The record of one training run.
 
     Attributes:
-        command: that made the model.
-        plan: all choices.
-        progress: where it stood at the end.
-        n_labels: tokens to be predicted in one round through the data; 0 where each round has its own.
-        data: the description of the data.
+        command: of the run.
+        plan: all options.
+        progress: at the end.
+        n_labels: tokens to predict in one epoch; 0 if every epoch has new data.
+        data: description of the data.
         device: that it ran on.
-        n_threads: of PyTorch.
+        n_threads: PyTorch threads.
         n_processes: that trained together.
     """
 
@@ -127,11 +127,13 @@ class RunRecord:
 def translator_card(
     loaded: LoadedModel, record: RunRecord, candidates: Sequence[Candidate], translated: Sequence[Translated]
 ) -> str:
-    """Write the card of a translator that was trained on a corpus, in Markdown.
+    """The Markdown card of a translator trained on a corpus.
 
     Args:
+        loaded: the model.
+        record: of its training run.
         candidates: weights that were scored, the chosen ones first.
-        translated: validation pairs and what the model made of them; may be empty.
+        translated: validation pairs with the model's translations; may be empty.
     """
     data, result = record.plan.data, record.plan.result
     noise = f"; {data.typing_noise:.0%} of them once more with typing noise" if data.typing_noise else ""
@@ -160,12 +162,14 @@ def task_card(
     heads: Sequence[HeadAlignment],
     final_loss: float,
 ) -> str:
-    """Write the card of a model of a built-in task, in Markdown.
+    """The Markdown card of a model of a built-in task.
 
     Args:
-        translated: held-out pairs and what the model made of them.
-        heads: of the cross-attention, the best first.
-        final_loss: the mean of the last updates' losses.
+        loaded: the model.
+        record: of its training run.
+        translated: held-out pairs with the model's translations.
+        heads: of the cross-attention, best first.
+        final_loss: mean loss of the last updates.
     """
     assert record.plan.data.task is not None
     task = TASKS[record.plan.data.task]
@@ -193,7 +197,7 @@ def task_card(
 
 
 def _made(loaded: LoadedModel, record: RunRecord) -> str:
-    """Write the section that both kinds of card have."""
+    """The section that both cards share."""
     plan, progress = record.plan, record.progress
     return _MADE.format(
         **vars(plan.updates) | vars(loaded.model.config),
@@ -250,11 +254,11 @@ def _examples(loaded: LoadedModel, translated: Sequence[Translation]) -> str:
 
 
 def _changes(progress: Progress) -> str:
-    """The choices that another command changed when it resumed the run."""
+    """The options that were changed on resuming."""
     if not progress.changes:
         return ""
-    said = "The command may make another model than this one, for choices changed on the way:"
-    return "\n".join(["", said, "", *(f"    {change}" for change in progress.changes), ""])
+    note = "The command may give a different model, as options were changed during the run:"
+    return "\n".join(["", note, "", *(f"    {change}" for change in progress.changes), ""])
 
 
 def _updates(record: RunRecord) -> str:
@@ -285,7 +289,7 @@ def _scores(record: RunRecord, candidates: Sequence[Candidate]) -> str:
 
 
 def _report(record: RunRecord) -> str:
-    """What was left out of the files, and why."""
+    """The pairs left out, by reason."""
     report = record.data["report"]
     reasons = dict(sorted(report["left_out"].items(), key=lambda item: -item[1]))
     if record.data["left_out"]:
@@ -317,14 +321,14 @@ def _hardware(record: RunRecord) -> str:
 
 
 def _wrong(translated: Sequence[Translated]) -> str:
-    """List some that are like none of the references, from all over the pairs."""
+    """An evenly spaced sample of translations that equal none of their references."""
     wrong = [one for one in translated if one.translation not in one.references]
     if not wrong:
-        return "None were looked for, or none found."
+        return "None."
     step = max(1, len(wrong) // N_WRONG)
     lines = [
-        f"{len(wrong)} of {len(translated)} validation sentences come out like none of their references. "
-        "Many of these are right all the same. A sample of them:",
+        f"{len(wrong)} of {len(translated)} translations of validation sentences equal none of their "
+        "references; many of them are right nevertheless. A sample:",
         "",
     ]
     for one in wrong[::step][:N_WRONG]:
@@ -333,5 +337,5 @@ def _wrong(translated: Sequence[Translated]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Write text so that Markdown shows it as it is."""
+    """Escape text for Markdown."""
     return "".join(f"\\{character}" if character in _MARKDOWN else character for character in text)

@@ -1,4 +1,4 @@
-"""The choices of a training run in words: can they be met, what changed, which command makes them again."""
+"""Checks of a plan, its changes on resuming, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,11 @@ _LEAST = {
 _FIXED_GROUPS = ("data", "filters", "model")
 _FIXED = ("updates.batch_tokens", "updates.seed")
 _FREE = ("data.pairs",)
-"""The files may have been moved: whether they hold the same pairs is told by their contents."""
+"""Files may be moved: their contents are compared instead."""
 
 
 def task_plan(task: TaskName) -> TrainingPlan:
-    """What a built-in task is learnt with where nothing else is said: one round through its pairs.
-
-    There is no dropout: few of the pairs come twice, so there is little to learn by heart.
-    """
+    """The default plan of a built-in task: one epoch, without dropout, as few pairs are seen twice."""
     return TrainingPlan(
         data=DataPlan(task=task, n_pairs=260_000),
         model=ModelPlan(preset="toy", dropout=0.0),
@@ -55,12 +52,12 @@ def task_plan(task: TaskName) -> TrainingPlan:
 
 
 def option(name: str) -> str:
-    """How the command line spells a choice: "updates.batch_tokens" is --batch-tokens."""
+    """The command-line option of a choice: "updates.batch_tokens" is --batch-tokens."""
     return "--" + name.partition(".")[2].replace("_", "-")
 
 
 def check_plan(plan: TrainingPlan) -> None:
-    """Raise PlanError for a choice that can't be met, ConfigError for a model that can't be."""
+    """Raises PlanError for an impossible choice, ConfigError for an impossible model."""
     _check_data(plan.data, plan.checks, plan.model.start_from)
     longest = plan.model.config(src_vocab_size=1, tgt_vocab_size=1).max_len - 1  # one is for <eos>
     if plan.data.task is None and plan.data.longest > longest:
@@ -70,15 +67,17 @@ def check_plan(plan: TrainingPlan) -> None:
         )
     _check_numbers(plan)
     if plan.checks.snapshots == 1:
-        raise PlanError("--snapshots is 1: take 0 for none, or at least 2.")
+        raise PlanError("--snapshots is 1: it must be 0 for none, or at least 2.")
     updates = plan.updates
     if updates.steps and updates.warmup >= updates.steps and updates.schedule in ("linear", "cosine"):
         raise PlanError(
-            f"--warmup {updates.warmup} leaves nothing of --steps {updates.steps} in which the learning "
-            "rate can fall: make it smaller."
+            f"--warmup {updates.warmup} leaves nothing of --steps {updates.steps} for the learning rate to "
+            "fall: make it smaller."
         )
     if plan.data.task and not (plan.data.n_pairs or updates.steps):
-        raise PlanError("--n-pairs is 0, for new pairs in every round: say how many updates with --steps.")
+        raise PlanError(
+            "--n-pairs is 0, which draws other pairs in every epoch: give the number of updates with --steps."
+        )
 
 
 def _check_numbers(plan: TrainingPlan) -> None:
@@ -102,7 +101,7 @@ def _check_data(data: DataPlan, checks: CheckPlan, start_from: str) -> None:
     if data.task is not None and (data.pairs or checks.valid):
         raise PlanError("--task makes its own pairs: give either a --task, or --pairs and --valid.")
     if data.task is not None and start_from:
-        raise PlanError("--start-from is for sentence pairs: a --task has vocabularies of whole words.")
+        raise PlanError("--start-from needs sentence pairs: a --task has vocabularies of whole words.")
     if not (data.vocab_size or start_from):
         raise PlanError("--vocab-size 0 keeps the vocabularies of another model: name it with --start-from.")
     if data.task is None and not data.pairs:
@@ -114,16 +113,16 @@ def _check_data(data: DataPlan, checks: CheckPlan, start_from: str) -> None:
 
 
 def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
-    """What a resumed run will do otherwise than it began, in words.
+    """Messages on the options that a resumed run changes.
 
     Raises:
-        PlanError: for a change of the model or of the order of the data: that is another run.
+        PlanError: for a change of the model or of the order of the data, which would be another run.
     """
     return [f"{name} was {was} and is {now} from here on." for name, was, now in changed(old, new)]
 
 
 def changed(old: TrainingPlan, new: TrainingPlan) -> list[tuple[str, str, str]]:
-    """The options that are not as they were, as they were and as they are; raises as `changes` does."""
+    """The changed options: (option, old value, new value). Raises PlanError as `changes` does."""
     found = []
     for (name, before), (_, now) in zip(_settled(old), _settled(new), strict=True):
         if before == now:
@@ -131,15 +130,15 @@ def changed(old: TrainingPlan, new: TrainingPlan) -> list[tuple[str, str, str]]:
         is_fixed = name in _FIXED or name.partition(".")[0] in _FIXED_GROUPS
         if is_fixed and name not in _FREE:
             raise PlanError(
-                f"{option(name)} was {_shown(before)} when this run began: with {_shown(now)} it would be "
-                "another one. Leave the option out to resume it, or begin in another folder."
+                f"{option(name)} was {_shown(before)} when this run started: with {_shown(now)} it would be "
+                "another run. Leave the option out to resume, or start in another folder."
             )
         found.append((option(name), _shown(before), _shown(now)))
     return found
 
 
 def _settled(plan: TrainingPlan) -> Iterator[tuple[str, Any]]:
-    """Every choice by name, a size that was left to the preset as the preset has it."""
+    """Every choice by name, with the preset's sizes filled in."""
     config = plan.model.config(src_vocab_size=1, tgt_vocab_size=1)
     for name, value in plan.choices():
         group, _, size = name.partition(".")
@@ -153,7 +152,7 @@ def _shown(value: Any) -> str:
 
 
 def options(plan: TrainingPlan) -> str:
-    """Spell the choices that differ from those that are made when nothing is said, as options for a shell."""
+    """The options of a shell command for all choices that differ from their defaults."""
     words: list[str] = []
     plain = TrainingPlan() if plan.data.task is None else task_plan(plan.data.task)
     for (name, value), (_, usual) in zip(plan.choices(), plain.choices(), strict=True):

@@ -1,4 +1,4 @@
-"""What a training run learns from, round after round: an encoded corpus, or the pairs of a built-in task."""
+"""Training data in epochs: an encoded corpus, or the pairs of a built-in task."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.training.plan import UpdatePlan
 
 UNKNOWN = 0.05
-"""The share of a task's pairs in which a word and its translation become <unk>, where it has such words."""
+"""The share of a task's pairs in which a content word and its translation become <unk>."""
 POOL = 600
-"""Pairs of a round, where each round draws its own."""
+"""Pairs per epoch, where each epoch draws its own."""
 
 
 class CorpusData:
-    """All pairs of an encoded corpus in every round, in an order of its own.
+    """An encoded corpus, in another order in every epoch.
 
     Attributes:
-        identity: a name of the data and of all that was done with them.
-        description: what there is to say of them, plain values.
+        identity: a digest of the data and their processing.
+        description: plain values, for the metrics and the card.
     """
 
     def __init__(self, corpus: EncodedCorpus, updates: UpdatePlan) -> None:
@@ -40,11 +40,11 @@ class CorpusData:
 
     @property
     def n_labels(self) -> int:
-        """Tokens to be predicted in one round through all pairs: those of the targets, <eos> included."""
+        """Tokens to predict in one epoch, <eos> included."""
         return int(self.corpus.lengths()[1].sum())
 
     def epoch(self, number: int) -> Sequence[Any]:
-        """Groups of pairs of similar length, in the order of a round, from 0; computed in a moment."""
+        """Groups of pairs of similar length, in the order of an epoch (from 0)."""
         updates = self._updates
         return epoch_batches(self.corpus, tokens=updates.batch_tokens, seed=updates.seed, epoch=number)
 
@@ -58,12 +58,12 @@ class TaskData:
 
     Args:
         task: that they are drawn from.
-        pairs: that every round goes through; none to draw others for each round.
-        vocabularies: of the source and of the target.
-        updates: the seed and the size of batches.
+        pairs: of every epoch; empty to draw others for each epoch.
+        vocabularies: of source and target.
+        updates: for the seed and the size of batches.
 
     Attributes:
-        identity, description: as of `CorpusData`.
+        identity, description: see `CorpusData`.
     """
 
     def __init__(
@@ -84,15 +84,15 @@ class TaskData:
 
     @property
     def n_labels(self) -> int:
-        """Tokens to be predicted in one round through all pairs; 0 where each round has its own."""
+        """Tokens to predict in one epoch; 0 if each epoch has its own pairs."""
         return sum(len(example.tgt) - 1 for example in self._examples)
 
     def epoch(self, number: int) -> list[Batch]:
-        """The batches of a round."""
+        """The batches of an epoch."""
         return self.ordered(number)[0]
 
     def ordered(self, number: int) -> tuple[list[Batch], torch.Generator]:
-        """The batches of a round, and the generator that drew their order, as it is after that."""
+        """The batches of an epoch, and the generator after it drew their order."""
         examples, seed = self._examples, self._updates.seed + number
         if not examples:
             seed = self._updates.seed * 100_003 + number
@@ -107,13 +107,13 @@ class TaskData:
 
 
 TrainingData = CorpusData | TaskData
-"""Batches in rounds. The same round has the same batches in the same order, whenever it is asked for."""
+"""Batches in epochs; the same epoch always has the same batches in the same order."""
 
 
 def encode_pairs(
     pairs: Iterable[SentencePair], vocabularies: tuple[Vocabulary, Vocabulary], rng: Random
 ) -> list[Example]:
-    """Turn pairs into ids; in a share of them, `UNKNOWN`, a word and its translation become <unk>."""
+    """Encode pairs; in a share of `UNKNOWN` a word and its translation become <unk>."""
     examples = []
     for pair in pairs:
         example = encode_pair(pair, *vocabularies)

@@ -1,4 +1,4 @@
-"""What there is to note of the pairs that a model was trained on, to be kept with it."""
+"""Statistics of the pairs that a model was trained on, saved with it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transformer.text.copied import words_of
 from transformer.text.subwords import MARK
 
 SHARE = 0.999
-"""Of the translations of sources of one length, how many are within the limit: a corpus has its mistakes."""
+"""The share of translations, for each source length, that are within its limit: corpora have errors."""
 ROOM = 5
-"""Tokens more, for a sentence that is wordier than those of training."""
+"""Tokens added to each limit."""
 
 
-def experience_of(corpus: EncodedCorpus, source: Coder, target: Coder) -> Experience:
-    """Go through all pairs of an encoded corpus; half a minute for ten million tokens."""
+def collect_experience(corpus: EncodedCorpus, source: Coder, target: Coder) -> Experience:
+    """Collect the statistics of an encoded corpus; takes half a minute for ten million tokens."""
     n_pieces = len(target.vocabulary)
     return Experience(
         _longest(*corpus.lengths()),
@@ -32,7 +32,7 @@ def experience_of(corpus: EncodedCorpus, source: Coder, target: Coder) -> Experi
 
 
 def _translated(corpus: EncodedCorpus, source: Coder, target: Coder) -> frozenset[str]:
-    """The words of sources that fewer than half of the translations have as they are."""
+    """The source words that fewer than half of the translations copy."""
     seen: Counter[str] = Counter()
     copied: Counter[str] = Counter()
     for src, tgt in corpus.pairs():
@@ -43,7 +43,7 @@ def _translated(corpus: EncodedCorpus, source: Coder, target: Coder) -> frozense
 
 
 def _longest(source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> tuple[int, ...]:
-    """By the length of a source the longest usual translation of one that is no longer."""
+    """For each source length, the longest usual translation of sources up to that length."""
     longest = np.zeros(int(source.max()) + 1, dtype=np.int64)
     order = np.lexsort((target, source))
     lengths, starts = np.unique(source[order], return_index=True)
@@ -53,7 +53,7 @@ def _longest(source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> tu
 
 
 def _joints(corpus: EncodedCorpus, target: Coder, n_pieces: int) -> npt.NDArray[np.int64]:
-    """Which pieces stood after which inside a word; after <eos> there is none."""
+    """The pairs of pieces that follow each other inside a word, as first * n_pieces + second."""
     ids, offsets = corpus.targets()
     begins_word = np.array([target.token(index).startswith(MARK) for index in range(n_pieces)])
     is_joined = ~begins_word[ids]

@@ -1,6 +1,6 @@
-"""The end of a training run: which of its weights become the model.
+"""Chooses which weights of a training run become the model.
 
-The mean of the last ones often translates better than each of them (paper, section 6.1).
+The average of the last saved weights often translates better than each (paper, section 6.1).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from transformer.training.state import StateError
 _NAME = re.compile(r"weights-(\d+)\.safetensors")
 
 LAST = "the last weights"
-"""The name of the candidate that the last update left."""
+"""The candidate after the last update."""
 
 BEST = "the weights of the best validation"
-"""The name of the candidate that did best on the way."""
+"""The candidate with the best validation."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Candidate:
     """Weights that may become the model.
 
     Attributes:
-        name: what they are, in words.
+        name: as in the card.
         weights: by parameter name.
-        scores: on the validation pairs; None where there are none.
+        scores: on the validation pairs; None if there are none.
     """
 
     name: str
@@ -54,31 +54,33 @@ def finish(
     validate: Callable[[LoadedModel], ValidationScores] | None,
     dtype: torch.dtype,
 ) -> list[Candidate]:
-    """Save the last model, gather what may become the model, and give `loaded` the best of it.
+    """Save the last model, score all candidates, and give `loaded` the best weights.
 
-    Without validation pairs the average of the last weights is taken, or else the last ones; so it is where
-    those are as good as the best validation's.
+    Without validation pairs, and at equal scores, the average of the last weights comes first, then the last
+    weights.
 
     Args:
         loaded: the model after the last update.
-        dtype: that the model will be saved in: it is scored with its weights rounded to that.
+        folder: of the run.
+        validate: scores a model; None without validation pairs.
+        dtype: to save the model in; candidates are scored with weights rounded to it.
 
     Returns:
         all candidates, the chosen one first.
 
     Raises:
-        NonFiniteError: for weights that are too large for the dtype.
+        NonFiniteError: for weights too large for the dtype.
         OSError: when the last model can't be written.
         CheckpointError: when the best one can't be read.
     """
     save_model(folder.last, loaded)
     found = {}
-    kept = list(kept_weights(folder.path).values())
+    kept = list(saved_weights(folder.path).values())
     if len(kept) > 1:
         found[f"the average of the last {len(kept)} saved weights"] = average(kept)
-    found[LAST] = weights_of(loaded.model)
+    found[LAST] = copy_weights(loaded.model)
     if validate is not None and folder.best.exists():
-        found[BEST] = weights_of(open_saved(str(folder.best)).model)
+        found[BEST] = copy_weights(open_saved(str(folder.best)).model)
     candidates = []
     for name, weights in found.items():
         rounded = {key: weight.to(dtype).float() for key, weight in weights.items()}
@@ -92,29 +94,29 @@ def finish(
 
 
 def _merit(candidate: Candidate) -> tuple[float, float]:
-    """What candidates are sorted by; those without scores stay in their order, as equal ones do."""
+    """The sort key; candidates without scores keep their order."""
     return (0.0, 0.0) if candidate.scores is None else candidate.scores.merit
 
 
-def weights_of(model: Transformer) -> dict[str, Tensor]:
-    """Copy the parameters by name, each one once, to the CPU."""
+def copy_weights(model: Transformer) -> dict[str, Tensor]:
+    """Copies of the parameters on the CPU, by name."""
     return {name: parameter.detach().to("cpu", copy=True) for name, parameter in model.named_parameters()}
 
 
 def set_weights(model: Transformer, weights: dict[str, Tensor]) -> None:
-    """Give a model the weights that `weights_of` or `average` returned."""
+    """Load weights from `copy_weights` or `average`."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(weights[name])
 
 
-def kept_weights(folder: Path) -> dict[int, Path]:
-    """The files of weights in a folder, by step, the oldest first."""
+def saved_weights(folder: Path) -> dict[int, Path]:
+    """The files of weights in a folder by step, oldest first."""
     found = {int(match[1]): path for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))}
     return dict(sorted(found.items()))
 
 
-def keep_weights(folder: Path, model: Transformer, step: int) -> None:
+def save_weights(folder: Path, model: Transformer, step: int) -> None:
     """Write the weights of a step.
 
     Raises:
@@ -124,8 +126,8 @@ def keep_weights(folder: Path, model: Transformer, step: int) -> None:
 
 
 def drop_weights(folder: Path, *, last: int, step: int) -> None:
-    """Remove all but the last files up to a step, and those of later steps: of updates that were lost."""
-    found = kept_weights(folder)
+    """Keep only the last files up to a step; later ones are of updates that were lost."""
+    found = saved_weights(folder)
     stays = [kept for kept in found if kept <= step][-last:] if last else []
     for kept, path in found.items():
         if kept not in stays:
@@ -133,13 +135,10 @@ def drop_weights(folder: Path, *, last: int, step: int) -> None:
 
 
 def average(paths: list[Path]) -> dict[str, Tensor]:
-    """The mean of weights in files, summed in float64.
-
-    Args:
-        paths: at least one, of the same model.
+    """The mean of the weights in at least one file, summed in float64.
 
     Raises:
-        StateError: for a file that is damaged.
+        StateError: for a damaged file.
     """
     sums: dict[str, Tensor] = {}
     for path in paths:
@@ -153,6 +152,6 @@ def _read(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise StateError(
-            f"{path} can't be read ({error}): remove it, and continue with --resume: the average is then "
-            "taken over the other saved weights."
+            f"{path} can't be read ({error}): remove it and continue with --resume, which averages the other "
+            "saved weights."
         ) from error

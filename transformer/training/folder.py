@@ -1,4 +1,4 @@
-"""Where a training run keeps its files: beside the model that it makes, in a folder of their own."""
+"""The files of a training run, in a sub-folder of the model's folder."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _BEGINNING = re.compile(
     r"|training/tensorboard/events\.out\.tfevents\.[^/]+"
     rf"|{SNAPSHOTS}(/\d+(/model\.safetensors)?)?"
 )
-"""The paths of all that a run may have written before its first state."""
+"""Paths that a run may write before its first state."""
 
 
 class TrainingFolder:
     """The files of one training run.
 
     Attributes:
-        out: the folder that will hold the finished model.
-        path: the run's own folder in it: not needed any more when the model is finished.
-        lock: held by the process that writes here.
+        out: the folder of the finished model.
+        path: the run's own folder in it; not needed once the model is finished.
+        lock: locked by the process that writes here.
         plan: all choices.
         corpus: the encoded corpus.
-        coders: the vocabularies that it is encoded with.
-        state: everything that is needed to resume.
-        metrics: a line of JSON for every few updates and every validation.
+        coders: its vocabularies.
+        state: everything needed to resume.
+        metrics: JSON lines, one for every few updates and one per validation.
         tensorboard: TensorBoard's files.
         best: the model with the best validation so far.
         last: the model after the last update.
@@ -52,13 +52,12 @@ class TrainingFolder:
         self.last = self.path / "last"
 
     def is_free(self) -> bool:
-        """Whether a run may begin here without anything being lost.
+        """True if a run may start here without overwriting anything.
 
-        It may where nothing is, and where a run ended before it saved a state (for a mistake in its
-        files, say) and nobody has put anything else.
+        That is an empty folder, or one with only the files of a run that ended before its first state.
 
         Raises:
-            OSError: when the folder can't be looked into.
+            OSError: when the folder can't be read.
         """
         found = list(self.out.rglob("*")) if self.out.is_dir() else []
         if not all(self._is_of_a_beginning(path) for path in found):
@@ -72,12 +71,12 @@ class TrainingFolder:
         return True
 
     def _is_of_a_beginning(self, path: Path) -> bool:
-        """Whether a run writes this before its first state; a link may lead to anything."""
+        """True for a path that a run writes before its first state; never for a link."""
         name = path.relative_to(self.out).as_posix()
         return not path.is_symlink() and _BEGINNING.fullmatch(name) is not None
 
     def clear(self) -> None:
-        """Remove what an earlier training left, but for its encoded corpus, which may be of use again."""
+        """Remove the files of an earlier run, except its encoded corpus, which may be reused."""
         self.state.unlink(missing_ok=True)
         for folder in (self.best, self.last, self.tensorboard):
             shutil.rmtree(folder, ignore_errors=True)
@@ -88,18 +87,16 @@ class TrainingFolder:
         write_json(self.plan, plan.to_dict())
 
     def saved_plan(self) -> TrainingPlan:
-        """Read the choices of the run that was begun here.
+        """Read the choices of the run in this folder.
 
         Raises:
-            PlanError: when none was, or its choices can't be read.
+            PlanError: if there is none, or they can't be read.
         """
         try:
             return TrainingPlan.from_dict(json.loads(self.plan.read_text(encoding="utf-8")))
         except FileNotFoundError as error:
             raise PlanError(
-                f"No run was begun in {self.out}: name its folder with --out, or leave --resume out."
+                f"There is no run in {self.out}: name its folder with --out, or leave --resume out."
             ) from error
         except (OSError, ValueError) as error:
-            raise PlanError(
-                f"{self.plan} can't be read ({error}): train in another folder, from the start."
-            ) from error
+            raise PlanError(f"{self.plan} can't be read ({error}): start again in another folder.") from error

@@ -1,4 +1,4 @@
-"""A training run, from wherever it stands to its end; stopped at any moment, it loses nothing."""
+"""A training run, which can be stopped and resumed at any update without losing anything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.loaded import LoadedModel
 from transformer.training.choices import changed
 from transformer.training.data import TrainingData
 from transformer.training.evaluation.validation import ValidationScores, valid_digest
-from transformer.training.finishing import drop_weights, keep_weights
+from transformer.training.finishing import drop_weights, save_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import LoggedUpdate, MetricsLog, read_updates
 from transformer.training.optimization.trainer import NonFiniteError, Trainer, TrainingStep
@@ -31,12 +31,12 @@ Ending = Literal["steps", "patience", "stopped"]
 
 @dataclass(frozen=True)
 class Validated:
-    """A validation on the way.
+    """A validation during the run.
 
     Attributes:
-        step: after which update.
-        scores: of the model then.
-        is_best: whether they are better than those of every validation before (`ValidationScores.merit`).
+        step: updates so far.
+        scores: of the model.
+        is_best: True if they are the best so far (`ValidationScores.merit`).
     """
 
     step: int
@@ -45,29 +45,32 @@ class Validated:
 
 
 class Stop(Protocol):
-    """Somebody who may ask a run to stop."""
+    """A way to request a stop."""
 
     @property
     def is_made(self) -> bool:
-        """Whether it was asked."""
+        """True once a stop was requested."""
         ...
 
 
 class TrainingRun:
-    """One training run: open it, then go through its events.
+    """One training run: a context manager whose `events` run it.
 
-    Every process of a run makes one; the first one validates and writes.
+    Every process of a run has one; the first process validates and writes.
 
     Args:
-        loaded: the model that is trained, with its coders.
+        loaded: the model to train, with its coders.
+        trainer: updates the model.
+        data: what it learns from.
         plan: all choices, with the number of steps.
-        validate: scores a model on pairs that are not trained on; None never does.
-        stop: asked before each update whether to stop.
+        folder: for the run's files.
+        validate: scores a model on validation pairs; None for no validation.
+        stop: checked before each update.
 
     Attributes:
         plan, data: as given.
-        progress: where it stands.
-        ended: why there are no more events; None before.
+        progress: of the run.
+        ended: why there are no more events; None before that.
     """
 
     def __init__(
@@ -92,7 +95,7 @@ class TrainingRun:
         self._metrics: MetricsLog | None = None
 
     def __enter__(self) -> TrainingRun:
-        """Open what is written to while it runs. Raises OSError, TensorBoardError."""
+        """Open the metrics. Raises OSError, TensorBoardError."""
         if self._ranks.is_first:
             checks, progress = self.plan.checks, self.progress
             drop_weights(self._folder.path, last=checks.average, step=progress.step)
@@ -105,28 +108,27 @@ class TrainingRun:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the metrics."""
         if self._metrics is not None:
             self._metrics.close()
 
     def resume(self) -> None:
-        """Go back to the last saved state.
+        """Load the last saved state.
 
-        Scores on other validation pairs can't be compared: the best weights are scored on the new ones, and
-        patience begins to count again.
+        With new validation pairs, the best weights are scored again on these and patience starts over.
 
         Raises:
-            StateError: when there is none that can be used, or it is of a run with other data.
-            PlanError: when it is of one with choices that can't change.
-            OSError: when a snapshot of the first weights is wanted and can't be written.
-            CheckpointError: when the best weights have to be scored again and can't be read.
+            StateError: when there is no usable state, or it is of a run with other data.
+            PlanError: when it is of a run with choices that can't change.
+            OSError: when a snapshot of the initial weights can't be written.
+            CheckpointError: when the best weights must be scored again and can't be read.
         """
         if not (self._folder.out / SNAPSHOTS / "0").exists():
-            self._keep_snapshot()  # the model still has the first weights, which its seed has made again
+            self._keep_snapshot()  # the model still has its initial weights, which the seed gives
         saved = Progress.from_dict(load_state(self._folder.state, self._trainer))
         if saved.corpus not in ("", self.progress.corpus):
             raise StateError(OTHER_PAIRS)
-        is_validated_otherwise = saved.valid != self.progress.valid
+        has_new_validation_pairs = saved.valid != self.progress.valid
         new = self.progress
         if saved.plan:
             made = changed(TrainingPlan.from_dict(saved.plan), self.plan)
@@ -134,7 +136,7 @@ class TrainingRun:
                 f"after update {saved.step:,}: {name} {now}, before it {was}" for name, was, now in made
             ]
         self.progress = replace(saved, corpus=new.corpus, plan=new.plan, valid=new.valid)
-        if is_validated_otherwise:
+        if has_new_validation_pairs:
             self._score_best_again()
 
     def _score_best_again(self) -> None:
@@ -147,26 +149,26 @@ class TrainingRun:
             progress.best = self._scores(best)
 
     def logged_updates(self) -> list[LoggedUpdate]:
-        """The losses and learning rates up to now, the last update among them; for the first process."""
+        """Losses and learning rates up to the last update; for the first process."""
         updates, progress = read_updates(self._folder.metrics), self.progress
-        if not updates or updates[-1].step < progress.step:  # it stopped early, between two lines of metrics
+        if not updates or updates[-1].step < progress.step:  # stopped between two lines of metrics
             loss = progress.line_loss / progress.line_updates if progress.line_updates else math.nan
             rate = self.plan.updates.rate(self._loaded.model.config.d_model)
             updates.append(LoggedUpdate(progress.step, loss, rate(progress.step)))
         return updates
 
     def events(self) -> Iterator[TrainingStep | Validated]:
-        """Make one update after the other until the steps are done, patience is over, or somebody stops it.
+        """Update the model until the steps are done, patience runs out, or a stop is requested.
 
         Raises:
-            NonFiniteError: when an update can't be made; the last saved state is as it was.
-            OSError: when something can't be written, for a full disk say; as before.
+            NonFiniteError: for a loss or gradient that is not finite; the last saved state is unchanged.
+            OSError: when something can't be written, on a full disk say; the last saved state is unchanged.
         """
         batches = self._batches()
         steps = self.plan.updates.steps
         self._keep_snapshot()
         while True:
-            if self._ranks.total(self._stop.is_made):  # asked of any process, all of them stop
+            if self._ranks.total(self._stop.is_made):  # a request to any process stops all
                 self.save()
                 self.ended = "stopped"
                 return
@@ -183,10 +185,10 @@ class TrainingRun:
                 self.save(with_weights=True)
 
     def _batches(self) -> Iterator[list[Batch]]:
-        """Make the batches of this process for one update after the other, from where the run stands.
+        """The batches of this process for each further update.
 
-        The batches of an update are neighbours in the epoch's order, sharded across the processes. At the
-        end of an epoch there may be fewer: a process that gets none repeats one without its labels.
+        The batches of an update are neighbours in the epoch's order, sharded across the processes. The last
+        update of an epoch may have fewer: a process without one gets a batch without labels.
         """
         ranks, data, progress = self._ranks, self.data, self.progress
         n_batches = self.plan.updates.accumulate * ranks.count
@@ -236,7 +238,7 @@ class TrainingRun:
         return patience > 0 and self.progress.n_worse >= patience
 
     def _validated(self) -> Validated:
-        """Score the model, take note of that, and keep the model if it is the best."""
+        """Score the model, record the scores, and save it if it is the best."""
         progress, scores = self.progress, self._scores(self._loaded)
         is_best = progress.best is None or scores.merit > progress.best.merit
         if is_best and self._ranks.is_first:
@@ -251,7 +253,7 @@ class TrainingRun:
         return Validated(progress.step, scores, is_best)
 
     def _scores(self, loaded: LoadedModel) -> ValidationScores:
-        """Those of the first process's model; each process learns them."""
+        """The scores of the first process's model, in every process."""
         assert self._validate is not None
         own = self._validate(loaded) if self._ranks.is_first else ValidationScores(0.0, 0.0, 0.0)
         return ValidationScores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
@@ -262,16 +264,16 @@ class TrainingRun:
             self._metrics.write(line)
 
     def save(self, *, with_weights: bool = False) -> None:
-        """Save everything: weights first, then the state that knows of them; then drop what is too old.
+        """Save the weights first, then the state that refers to them; then remove old weights.
 
         Raises:
-            OSError: when it can't be written; the state that was there is as it was.
+            OSError: when they can't be written; the previous state is unchanged.
         """
         step, last = self.progress.step, self.plan.checks.average
         if self._metrics is not None:
             self.progress.metrics_bytes = self._metrics.position()
             if with_weights and last:
-                keep_weights(self._folder.path, self._loaded.model, step)
+                save_weights(self._folder.path, self._loaded.model, step)
         save_state(self._folder.state, self._trainer, asdict(self.progress))
         if self._metrics is not None:
             drop_weights(self._folder.path, last=last, step=step)

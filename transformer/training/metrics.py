@@ -1,4 +1,4 @@
-"""The figures of a training run as lines of JSON, and as TensorBoard's files where that is asked for."""
+"""The metrics of a training run as JSON lines and, if requested, for TensorBoard."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class TensorBoardError(ImportError):
-    """TensorBoard was asked for and is not installed; the message says how to get it."""
+    """TensorBoard is not installed."""
 
 
 class MetricsLog:
-    """A file that only grows: a line of JSON for every thing worth keeping.
+    """Appends JSON lines to a file.
 
-    A run that died resumes from its last state: lines that were written after it are dropped, for they
-    come again.
+    A resumed run drops the lines written after its last state, as it will write them again.
 
     Args:
         path: of the file; its folder exists.
-        keep: bytes of it that are kept; 0 keeps none.
+        keep: leading bytes of it to keep.
+        step: updates so far.
         tensorboard: a folder for TensorBoard's files, or None.
 
     Raises:
         OSError: when the file can't be written.
-        TensorBoardError: when TensorBoard is wanted and missing.
+        TensorBoardError: when TensorBoard is missing.
     """
 
     def __init__(self, path: Path, *, keep: int = 0, step: int = 0, tensorboard: Path | None = None) -> None:
@@ -43,18 +43,18 @@ class MetricsLog:
         sync_folder(path.parent)
 
     def write(self, values: dict[str, Any]) -> None:
-        """Append a line; numbers of a line with a "step" are drawn in TensorBoard too."""
-        kept = {name: None if _is_no_number(value) else value for name, value in values.items()}
-        line = memoryview(json.dumps(kept, ensure_ascii=False).encode() + b"\n")
+        """Append a line; the floats of a line with a "step" go to TensorBoard too."""
+        plain = {name: None if _is_not_finite(value) else value for name, value in values.items()}
+        line = memoryview(json.dumps(plain, ensure_ascii=False).encode() + b"\n")
         while line:
             line = line[self._file.write(line) :]
         if self._board is not None and "step" in values:
-            for name, value in kept.items():
+            for name, value in plain.items():
                 if isinstance(value, float):
                     self._board.add_scalar(name, value, values["step"])
 
     def position(self) -> int:
-        """The length of the file in bytes, all of them on the disk."""
+        """Sync the file to the disk; returns its length in bytes."""
         os.fsync(self._file.fileno())
         return os.fstat(self._file.fileno()).st_size
 
@@ -65,14 +65,13 @@ class MetricsLog:
             self._board.close()
 
 
-def _is_no_number(value: object) -> bool:
-    """Whether it is a float that JSON has no word for."""
+def _is_not_finite(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
 @dataclass(frozen=True)
 class LoggedUpdate:
-    """What a line says of the updates up to a step."""
+    """The metrics of the updates up to a step."""
 
     step: int
     loss: float
@@ -80,7 +79,7 @@ class LoggedUpdate:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read the lines of a file that may be growing: one that is still being written is left out."""
+    """Read the complete lines of a file that may be growing."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -89,7 +88,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def read_updates(path: Path) -> list[LoggedUpdate]:
-    """Read the loss and the learning rate of a training run from its metrics."""
+    """Read loss and learning rate of a run from its metrics."""
     return [
         LoggedUpdate(line["step"], line["loss"], line["learning_rate"])
         for line in read_lines(path)
@@ -98,11 +97,11 @@ def read_updates(path: Path) -> list[LoggedUpdate]:
 
 
 def check_tensorboard() -> None:
-    """Raise TensorBoardError where TensorBoard is not installed."""
+    """Raises TensorBoardError if TensorBoard is not installed."""
     if find_spec("tensorboard") is None:
         raise TensorBoardError(
             "TensorBoard is not installed: pip install tensorboard, or train without --tensorboard "
-            "(metrics.jsonl holds the same figures)."
+            "(metrics.jsonl has the same values)."
         )
 
 

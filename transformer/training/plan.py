@@ -1,4 +1,4 @@
-"""All choices of a training run, as they are asked for on the command line or on a page, and kept with it."""
+"""The options of a training run, as on the command line and on the page, and as saved with it."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ Schedule = Literal["linear", "cosine", "inverse-root", "paper"]
 TaskName = Literal["toy-en-it", "copy", "reverse", "sort"]
 
 WARMUP_SHARE = 0.05
-"""Of all updates, where nothing else is said."""
+"""The default warmup as a share of all updates."""
 
 
 OLD_NOISE_NAME = "careless"
-"""What earlier versions called the typing noise, in the plans and the encoded corpora that they kept."""
+"""The name of `typing_noise` in plans and encoded corpora saved by earlier versions."""
 OLD_LEAK_NAME = "mistake"
 """The name of `leak` in plans saved by earlier versions."""
 
 
 class PlanError(ValueError):
-    """Choices that no training run can be made of; the message says what to change."""
+    """Impossible options of a training run; the message says what to change."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataPlan:
-    """What is learnt from: a built-in task, or files of sentence pairs.
+    """Training data: a built-in task, or files of sentence pairs.
 
     Attributes:
-        task: a built-in task, which brings its own sentence pairs. The next two options are for it; the
-            others, from --pairs on, are for files.
-        n_pairs: how many pairs of the task to draw and learn from; 0 draws others in every round.
+        task: a built-in task, which has its own sentence pairs. Of the options below only --n-pairs applies
+            to it; the others are for files.
+        n_pairs: number of pairs to draw from the task; 0 draws others in every epoch.
         pairs: a TSV file of source, tab, target, or two aligned files with one sentence per line; plain or
-            gzipped. Given several times, all of them are learnt.
-        languages: codes of the two, as spaCy has them.
-        lowercase: bring all sentences into lower case.
-        vocab_size: sub-words of each side, at most; 0 keeps the vocabularies of --start-from's model, with
-            its languages and its lower case.
-        shared_vocabulary: one vocabulary of that size for both sides, learnt of both, and one matrix of
-            embeddings (paper, section 3.4).
-        longest: leave out pairs with more sub-words on a side.
-        typing_noise: the share of pairs that come once more with the source as typed in a hurry.
+            gzipped. May be repeated.
+        languages: spaCy's codes of source and target language.
+        lowercase: convert all sentences to lower case.
+        vocab_size: most sub-words per side; 0 keeps the vocabularies of --start-from's model, including
+            languages and lower case.
+        shared_vocabulary: one vocabulary of that size for both sides, and one embedding matrix (paper,
+            section 3.4).
+        longest: leave out pairs with more sub-words than this on a side.
+        typing_noise: share of pairs that are added again with typing noise in the source.
     """
 
     task: TaskName | None = None
@@ -70,22 +70,22 @@ class ModelPlan:
     """The model.
 
     Attributes:
-        preset: sizes by name; those of --start-from's model replace them, and those below both.
+        preset: sizes by name. --start-from's sizes override it, the options below override both.
         d_model: width of the residual stream.
         n_heads: attention heads per layer.
-        n_encoder_layers: of the encoder.
-        n_decoder_layers: of the decoder.
+        n_encoder_layers: encoder layers.
+        n_decoder_layers: decoder layers.
         d_ff: hidden width of the feed-forward.
-        max_len: the longest sentence, in sub-words, that it will accept.
-        dropout: the share of numbers that are set to 0 while the model is trained.
-        norm_position: "pre", which trains more easily and gets a final norm, or "post", the paper's.
+        max_len: the longest sentence accepted, in sub-words.
+        dropout: probability of dropping a value in training.
+        norm_position: "pre", which trains more easily and has a final norm, or "post", the paper's.
         activation: of the feed-forward.
         positions: sinusoidal, the paper's, or learned.
-        start_from: begin with the weights of this model, a shipped one or a folder that was trained, and with
-            its sizes. Its vocabularies may differ. A pre-norm model may be made deeper: the layers beyond
-            those of the other one add nothing at first. Empty begins with random weights.
-        leak: the name of a change that leaks the labels to the model (transformer.training.leaks); empty for
-            none. Only live runs are offered it.
+        start_from: start with the weights and sizes of this model, a shipped one or a trained folder. Its
+            vocabularies may differ. A pre-norm model may get more layers, which add nothing at first. Empty
+            for random weights.
+        leak: a change that leaks the labels to the model, one of transformer.training.leaks; empty for none.
+            Only for live runs.
     """
 
     preset: Literal["toy", "small", "base"] = "small"
@@ -108,8 +108,8 @@ class ModelPlan:
         """The configuration for given vocabularies.
 
         Raises:
-            ConfigError: when there is no such model.
-            CheckpointError: when the configuration of the one that it begins with can't be read.
+            ConfigError: for an impossible model.
+            CheckpointError: when the configuration of start_from can't be read.
         """
         chosen = {name: value for name, value in asdict(self).items() if value is not None}
         del chosen["preset"], chosen["leak"], chosen["start_from"]
@@ -128,20 +128,20 @@ class ModelPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class UpdatePlan:
-    """How the model learns.
+    """The updates.
 
     Attributes:
-        steps: updates; 0 is one round through the data.
-        batch_tokens: the most positions of a batch, padding included, on its longer side.
-        accumulate: batches per update, on each process; their gradients add up.
-        schedule: the course of the learning rate after its rise.
-        peak: the highest learning rate; "paper" has its own, by d_model and warmup.
-        warmup: updates in which the rate rises; 0 is a twentieth of them all.
-        smoothing: of the labels (paper, section 5.4).
-        clip: gradients that are longer are shortened to this length.
-        precision: of the products of matrices; float16 on a GPU only.
-        compile: let torch.compile make updates faster; the first ones take minutes.
-        seed: of the first weights, the order of the batches, and dropout.
+        steps: number of updates; 0 for one epoch.
+        batch_tokens: most positions per batch, padding included, on the longer side.
+        accumulate: batches per update and process, whose gradients are added.
+        schedule: of the learning rate after warmup.
+        peak: highest learning rate; "paper" computes its own from d_model and warmup.
+        warmup: updates in which the rate rises; 0 for a twentieth of all.
+        smoothing: label smoothing (paper, section 5.4).
+        clip: gradients are clipped to this norm.
+        precision: of matrix products; float16 on GPUs only.
+        compile: use torch.compile; faster, but the first updates take minutes.
+        seed: of initial weights, batch order and dropout.
     """
 
     steps: int = 10_000
@@ -157,7 +157,7 @@ class UpdatePlan:
     seed: int = 1
 
     def settled(self, n_batches: int) -> UpdatePlan:
-        """Fill in the steps and the warmup that depend on a process's batches in a round through the data."""
+        """Fill in steps and warmup, given the batches per epoch of one process."""
         steps = self.steps or max(1, -(-n_batches // self.accumulate))
         return replace(self, steps=steps, warmup=self.warmup or max(1, round(WARMUP_SHARE * steps)))
 
@@ -173,20 +173,20 @@ class UpdatePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckPlan:
-    """What is looked at and kept on the way.
+    """Validation and saving.
 
     Attributes:
-        valid: pairs that are not trained on, a file or two like --pairs; several translations of a source
-            stand on neighbouring lines. The weights with the best chrF on them become the model.
-        validate_every: updates between two validations: loss, BLEU and chrF.
-        patience: stop after so many validations without a better chrF, or a lower loss at the same chrF; 0
+        valid: validation pairs, one or two files as for --pairs; further references are on neighbouring
+            lines. The weights with the best chrF on them become the model.
+        validate_every: updates between two validations (loss, BLEU, chrF).
+        patience: stop after this many validations without a better chrF, or a lower loss at equal chrF; 0
             never stops early.
         save_every: updates between two saved states.
-        average: how many of the last saved weights are averaged at the end; 0 averages none.
-        snapshots: keep the weights of so many moments, the first and the last among them; each is twice as
-            late as the one before. 0 keeps none.
+        average: average this many of the last saved weights at the end; 0 for none.
+        snapshots: save the weights at this many steps, including the first and the last; each step is twice
+            the one before. 0 for none.
         log_every: updates between two lines of metrics.jsonl.
-        tensorboard: write TensorBoard's files as well (pip install tensorboard).
+        tensorboard: write TensorBoard's files too (pip install tensorboard).
     """
 
     valid: tuple[Path, ...] = ()
@@ -204,10 +204,10 @@ class ResultPlan:
     """The finished model.
 
     Attributes:
-        half: save the weights in float16, half as large.
-        max_file_mib: no file of weights is larger than so many MiB; as many are written as are needed.
-        license: under which the model may be used, for its card.
-        source_note: where the data come from and whom to thank, for its card.
+        half: save the weights in float16.
+        max_file_mib: largest file of weights, in MiB; larger weights are split into several files.
+        license: of the model, for its card.
+        source_note: on the origin of the data, for the card.
     """
 
     half: bool = False
@@ -217,13 +217,13 @@ class ResultPlan:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the saved weights."""
+        """The dtype of the saved weights."""
         return torch.float16 if self.half else torch.float32
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """All choices, in groups."""
+    """All options, in groups."""
 
     data: DataPlan = field(default_factory=DataPlan)
     filters: Filters = field(default_factory=Filters)
@@ -233,7 +233,7 @@ class TrainingPlan:
     result: ResultPlan = field(default_factory=ResultPlan)
 
     def choices(self) -> Iterator[tuple[str, Any]]:
-        """Every choice by group and name: ("updates.seed", 1)."""
+        """All options by group and name, such as ("updates.seed", 1)."""
         for group in fields(self):
             for choice in fields(getattr(self, group.name)):
                 yield f"{group.name}.{choice.name}", getattr(getattr(self, group.name), choice.name)
@@ -245,7 +245,7 @@ class TrainingPlan:
 
     @classmethod
     def from_dict(cls, values: dict[str, dict[str, Any]]) -> TrainingPlan:
-        """The inverse of `to_dict`. Raises PlanError for what another version of this program wrote."""
+        """The inverse of `to_dict`; raises PlanError for a plan of an incompatible version."""
         try:
             data, model, checks = dict(values["data"]), dict(values["model"]), values["checks"]
             if OLD_NOISE_NAME in data:
@@ -265,7 +265,7 @@ class TrainingPlan:
             )
         except (KeyError, TypeError) as error:
             raise PlanError(
-                f"The saved choices can't be read ({error}): train in another folder, from the start."
+                f"The saved options can't be read ({error}): start again in another folder."
             ) from error
 
 

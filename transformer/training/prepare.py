@@ -1,4 +1,4 @@
-"""From a plan to what a training run needs: vocabularies, data, a model with its first weights, a trainer."""
+"""Prepares a training run: vocabularies, data, the model with its initial weights, the trainer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 from transformer.training.data import CorpusData, TaskData, TrainingData
 from transformer.training.evaluation.tasks import word_coder
-from transformer.training.experience import experience_of
+from transformer.training.experience import collect_experience
 from transformer.training.folder import TrainingFolder
 from transformer.training.leaks import LEAKS, Leak
 from transformer.training.optimization.ranks import ALONE, Ranks
@@ -38,30 +38,30 @@ from transformer.training.plan import OLD_NOISE_NAME, PlanError, TrainingPlan, U
 from transformer.training.starting import WHOLE_WORDS, take_weights
 
 OTHER_PAIRS = (
-    "The sentence pairs are not those that this run began with: put the old files back to resume it, or "
-    "begin again with --overwrite."
+    "The sentence pairs have changed since this run started: restore the old files to resume it, or start "
+    "again with --overwrite."
 )
 
 Watch = Callable[[Iterable[Any], str], Iterable[Any]]
-"""Passes pairs on, and shows how far it has come with what is being done."""
+"""Wraps an iterable to show its progress, given a description."""
 
 _PASSES = ("sub-words of the source", "sub-words of the target", "encoding")
 
 
 def unwatched(pairs: Iterable[Any], _: str) -> Iterable[Any]:
-    """Show nothing."""
+    """A `Watch` that shows nothing."""
     return pairs
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a training run begins with.
+    """What a training run starts with.
 
     Attributes:
         data: what it learns from.
         source, target: the coders of both sides.
-        updates: as planned, with the steps and the warmup that depend on the data.
-        generator: what the first weights are drawn with.
+        updates: as planned, with steps and warmup filled in.
+        generator: for the initial weights.
     """
 
     data: TrainingData
@@ -74,21 +74,22 @@ class Prepared:
 def prepare(
     folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], None], watch: Watch = unwatched
 ) -> None:
-    """Read, filter and encode the files of a plan, unless that was done for the same files and choices.
+    """Read, filter and encode the files of a plan, unless that was done for the same files and options.
 
-    Nothing has to be done for a built-in task. The encoded corpus's description holds "report" (of the
-    filters), "left_out" (pairs of too many sub-words), "fingerprint", and "coders": a digest of the
-    vocabularies' file, for a program that was killed while it wrote both may leave those of one corpus with
-    the ids of another.
+    A built-in task needs nothing. The encoded corpus's description has "report" (of the filters), "left_out"
+    (pairs with too many sub-words), "fingerprint", and "coders": a digest of the vocabularies' file, because
+    a killed process may leave vocabularies and ids that don't belong together.
 
     Args:
-        plan: all choices; the files, the filters and the seed matter.
-        watch: is given the pairs of each pass over the files, and what is done with them; it may take long.
+        folder: of the run.
+        plan: the files, the filters and the seed matter.
+        tell: prints a message.
+        watch: shows the progress of each pass over the files.
 
     Raises:
         CorpusError: for files that can't be read.
-        PlanError: when no pair remains to learn from, or the pairs are not those of the run to be resumed;
-            when the model to begin with reads whole words, and its vocabularies are to be kept.
+        PlanError: when no pair remains; when the pairs are not those of the run to be resumed; when the
+            vocabularies to keep are of whole words.
         CheckpointError: when those can't be read.
     """
     if plan.data.task is not None:
@@ -96,13 +97,13 @@ def prepare(
     wanted = fingerprint(plan)
     found = _found(folder)
     if found is not None and _fits(found.description.get("fingerprint"), wanted):
-        tell(f"The encoded corpus in {folder.corpus} is of the same files and choices: it is used again.")
+        tell(f"Reusing the encoded corpus in {folder.corpus}: files and options are the same.")
         return
     if found is not None and folder.state.exists():
         raise PlanError(OTHER_PAIRS)
     report = FilterReport()
 
-    data, coders = plan.data, kept_coders(plan)
+    data, coders = plan.data, coders_to_keep(plan)
     passes = iter(_PASSES if coders is None else _PASSES[-1:])
 
     def pairs() -> Iterator[tuple[str, str]]:
@@ -111,7 +112,7 @@ def prepare(
         kept = watch(filtered(read, plan.filters, report), next(passes))
         yield from with_typing_noise(kept, plan.data.typing_noise, plan.updates.seed)
         if not report.kept:
-            raise PlanError(f"No pair remains to learn from.\n{report}")
+            raise PlanError(f"All pairs were left out.\n{report}")
 
     if coders is None:
         coders = learn_coders(
@@ -134,11 +135,11 @@ def prepare(
 def open_prepared(
     folder: TrainingFolder, plan: TrainingPlan, ranks: Ranks = ALONE, watch: Watch = unwatched
 ) -> Prepared:
-    """Open what `prepare` made, or make the pairs of a built-in task; every process does so.
+    """Open the corpus from `prepare`, or generate the pairs of a built-in task; in every process.
 
     Raises:
         EncodedCorpusError: when nothing was prepared.
-        CheckpointError: when a task's vocabularies are a shipped model's, and can't be read.
+        CheckpointError: when a shipped model's vocabularies can't be read.
     """
     updates = plan.updates
     generator = torch.Generator().manual_seed(updates.seed)
@@ -160,8 +161,8 @@ def open_prepared(
     return Prepared(task_data, source, target, updates.settled(n_batches // ranks.count), generator)
 
 
-def kept_coders(plan: TrainingPlan) -> tuple[SubwordCoder, SubwordCoder] | None:
-    """The coders of the model that a plan's begins with, where it is to keep them; otherwise None.
+def coders_to_keep(plan: TrainingPlan) -> tuple[SubwordCoder, SubwordCoder] | None:
+    """The coders of start_from's model if the plan keeps them, else None.
 
     Raises:
         PlanError: when that model reads whole words.
@@ -176,10 +177,9 @@ def kept_coders(plan: TrainingPlan) -> tuple[SubwordCoder, SubwordCoder] | None:
 
 
 def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, Coder]:
-    """What reads and writes a task's sentences.
+    """The coders of a task: the words of the pairs, without pairs those of the shipped model of its name.
 
-    The words of the pairs are its vocabularies; without pairs, they are those of the shipped model that has
-    the task's name. Symbols are always the same.
+    The symbols of the symbol tasks are always the same.
 
     Raises:
         CheckpointError: when the shipped model's vocabularies can't be read.
@@ -200,10 +200,10 @@ def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, 
 def new_model(
     plan: TrainingPlan, name: str, coders: tuple[Coder, Coder], generator: torch.Generator | None = None
 ) -> LoadedModel:
-    """Make the model of a plan, with random weights and the plan's leak.
+    """The model of a plan with random weights, and with the plan's leak.
 
     Raises:
-        ConfigError: when the sizes make no model.
+        ConfigError: for impossible sizes.
         PlanError: for an unknown leak.
     """
     source, target = coders
@@ -232,14 +232,13 @@ def find_leak(name: str) -> Leak:
 def first_model(
     plan: TrainingPlan, name: str, prepared: Prepared, device: torch.device, ranks: Ranks = ALONE
 ) -> LoadedModel:
-    """Make the model with its first weights, and seed what its dropout draws from: in each process its own.
+    """The model with its initial weights; also seeds torch's default generator, from which dropout draws.
 
-    It knows from the beginning how long translations may be, so that all validations stop at the same place.
-
-    For a process that does nothing but train: dropout reads torch's own generator.
+    Its experience is known from the start, so that all validations have the same length limits. Each process
+    has its own seed. Only for a process that does nothing but train.
 
     Raises:
-        ConfigError, PlanError: as `new_model`, and when the weights that it is to begin with do not fit it.
+        ConfigError, PlanError: as `new_model`, and for weights of start_from that don't fit.
         CheckpointError: when those can't be read.
     """
     loaded = new_model(plan, name, (prepared.source, prepared.target), prepared.generator)
@@ -248,12 +247,14 @@ def first_model(
     loaded.model.to(device)
     torch.manual_seed(plan.updates.seed + ranks.rank)
     if isinstance(prepared.data, CorpusData):
-        return replace(loaded, experience=experience_of(prepared.data.corpus, loaded.source, loaded.target))
+        return replace(
+            loaded, experience=collect_experience(prepared.data.corpus, loaded.source, loaded.target)
+        )
     return loaded
 
 
 def new_trainer(updates: UpdatePlan, loaded: LoadedModel, ranks: Ranks = ALONE) -> Trainer:
-    """Make what updates the model."""
+    """The trainer of a model."""
     return Trainer(
         loaded.model,
         rate=updates.rate(loaded.model.config.d_model),
@@ -272,16 +273,15 @@ def _open_corpus(folder: TrainingFolder) -> tuple[EncodedCorpus, Coder, Coder]:
     except (OSError, TypeError, ValueError) as error:
         raise EncodedCorpusError(f"{folder.corpus} was encoded by another program: remove it.") from error
     found = digest(folder.coders)
-    if corpus.description.get("coders", found) != found:  # an earlier version did not note them
-        raise EncodedCorpusError(f"{folder.corpus} holds vocabularies that its ids are not of: remove it.")
+    if corpus.description.get("coders", found) != found:  # earlier versions did not record them
+        raise EncodedCorpusError(f"{folder.corpus} has ids of other vocabularies: remove it.")
     return corpus, source, target
 
 
 def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
-    """What tells an encoded corpus from every other: the files' contents and all that is done with them.
+    """What an encoded corpus depends on: the contents of the files, None if unreadable, and the options.
 
-    Among the files is that of the vocabularies, where another model's are kept. A file that can't be read has
-    None for its contents.
+    The vocabularies of start_from are among the files where they are kept.
 
     Raises:
         CheckpointError: when there is no such model.
@@ -290,7 +290,7 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
     for name in ("task", "n_pairs", "pairs"):
         del choices[name]
     choices[OLD_NOISE_NAME] = choices.pop("typing_noise")
-    if not choices["shared_vocabulary"]:  # earlier versions had no such choice
+    if not choices["shared_vocabulary"]:  # earlier versions had no such option
         del choices["shared_vocabulary"]
     paths = [path for files in plan.data.pairs for path in files]
     if not plan.data.vocab_size:
@@ -304,7 +304,7 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
 
 
 def _fits(found: Any, wanted: dict[str, Any]) -> bool:
-    """Whether a corpus has the wanted fingerprint; files that are gone since then don't count."""
+    """True if a corpus has the wanted fingerprint; files that no longer exist are ignored."""
     if not isinstance(found, dict) or found | {"files": None} != wanted | {"files": None}:
         return False
     files = zip(found["files"], wanted["files"], strict=False)

@@ -1,6 +1,6 @@
-"""The process of a training run: the memory that it keeps, and how it is asked to stop.
+"""The process of a training run: requests to stop, and freed memory.
 
-It is asked by Ctrl-C, or by the SIGTERM of a machine that shuts down or of a queue whose time is up.
+A stop is requested by Ctrl-C, or by SIGTERM from a machine that shuts down or a job queue.
 """
 
 from __future__ import annotations
@@ -20,36 +20,34 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass
 class StopRequest:
-    """Whether somebody asked to stop.
+    """A request to stop, by a signal.
 
     Attributes:
-        signal: the number of the signal that asked; 0 while none has.
+        signal: its number; 0 until there is one.
     """
 
     signal: int = 0
 
     @property
     def is_made(self) -> bool:
-        """Whether a signal has come."""
+        """True once a signal was received."""
         return self.signal > 0
 
     @property
     def exit_status(self) -> int:
-        """What a process that was stopped returns, as shells have it: 130 after SIGINT, 143 after SIGTERM.
+        """The exit status after a stop, as in shells: 130 after SIGINT, 143 after SIGTERM.
 
-        One that heard nothing itself was stopped because another one of the same run was.
+        Without a signal of its own the process was stopped by another one of the same run.
         """
         return 128 + (self.signal or signal.SIGTERM)
 
 
 @contextmanager
 def stop_requests(acknowledge: Callable[[], None]) -> Iterator[StopRequest]:
-    """Note the first signal instead of dying of it; the second one kills as ever.
-
-    In the main thread only, as Python has it.
+    """Record the first signal instead of ending; the second one ends the process. For the main thread only.
 
     Args:
-        acknowledge: called at once when the first one comes.
+        acknowledge: called on the first signal.
     """
     request = StopRequest()
     before = {number: signal.getsignal(number) for number in SIGNALS}
@@ -72,10 +70,9 @@ def stop_requests(acknowledge: Callable[[], None]) -> Iterator[StopRequest]:
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep the memory that it frees, for its next tensors (Linux's C library only).
+    """Let the C library keep freed memory for the next tensors (Linux only).
 
-    By default every large tensor is fetched from the system, page by page, and given back: on a CPU a third
-    of a training step went there.
+    By default every large tensor maps fresh memory: a third of a training step on a CPU.
     """
     if sys.platform == "linux":
         library = ctypes.CDLL(None)

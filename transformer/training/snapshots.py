@@ -1,7 +1,6 @@
-"""A model at several moments of its training, beside the finished one: weights and the course of the loss.
+"""Snapshots of a model during training, saved with the finished one: weights, and the loss over time.
 
-The finished model need not be that of the last update: a run over a corpus may choose the best weights,
-or an average.
+The finished model need not have the weights of the last update: it may have the best ones, or an average.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from transformer.model.transformer import Transformer
 from transformer.training.metrics import LoggedUpdate
 
 FOLDER, HISTORY = "snapshots", "history.csv"
-"""In a model's folder; in it, a folder of weights for each step, named by the step."""
+"""The folder in a model's folder, which has a sub-folder per step, and the file of the loss in it."""
 
 _COLUMNS = ("step", "loss", "learning_rate")
 
 
 @dataclass(frozen=True)
 class History:
-    """The loss and the learning rate of a training run, an entry for each update that was logged.
+    """Loss and learning rate of a training run at each logged update.
 
     Attributes:
-        steps: counted from 1, rising.
-        losses: before the updates, in nats.
-        learning_rates: of the updates.
+        steps: from 1, rising.
+        losses: before each update, in nats.
+        learning_rates: of each update.
     """
 
     steps: tuple[int, ...] = ()
@@ -51,7 +50,7 @@ class Snapshots:
 
     Attributes:
         folder: of the model.
-        steps: updates that had been made at each, rising; the last is the run's last.
+        steps: updates before each snapshot, rising, up to the run's last.
         history: of the whole run.
     """
 
@@ -60,9 +59,9 @@ class Snapshots:
     history: History
 
     def open(self, step: int, device: torch.device | None = None) -> LoadedModel:
-        """Open the model of a step, frozen, as it was then.
+        """Open the model at a step, frozen.
 
-        The last is the finished model itself, unless that has other weights: then the last has been kept too.
+        At the last step it is the finished model, unless that has other weights and the last were saved too.
 
         Raises:
             CheckpointError: when its files are missing or damaged.
@@ -76,61 +75,60 @@ class Snapshots:
 
 
 def snapshot_steps(n_steps: int, count: int) -> tuple[int, ...]:
-    """Choose when to take snapshots: at 0, at the end, and before it at half as many steps again and again.
+    """The steps of snapshots: 0, and n_steps halved repeatedly.
 
-    A model changes as much from step 10 to 20 as from 1,000 to 2,000, roughly: the steps are evenly spaced on
-    a logarithmic axis.
+    A model changes roughly as much from step 10 to 20 as from 1,000 to 2,000, so they are evenly spaced on a
+    logarithmic axis.
 
     Args:
         n_steps: of the whole run.
-        count: of snapshots, at least 2; a short training has fewer.
+        count: number of snapshots, at least 2; a short run has fewer.
     """
     return tuple(sorted({0, *(n_steps >> halvings for halvings in range(count - 1))}))
 
 
 def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
-    """Write a model's weights as they are after a step, in half precision, each file whole or not at all.
+    """Write a model's weights after a step in half precision, each file whole or not at all.
 
     Args:
-        folder: of the model; need not exist yet.
+        folder: of the finished model; need not exist yet.
         step: updates so far.
+        model: as it is after that step.
 
     Raises:
         OSError: when the folder can't be written.
-        ValueError: for weights that are too large for half precision.
+        ValueError: for weights too large for half precision.
     """
     save_only_weights(folder / FOLDER / str(step), model, dtype=torch.float16)
 
 
 def load_snapshot(folder: Path, step: int, model: Transformer) -> None:
-    """Give a model the weights that `save_snapshot` wrote, and freeze it.
+    """Load the weights from `save_snapshot` into a model and freeze it.
 
     Raises:
-        CheckpointError: when they are missing, damaged, or another model's.
+        CheckpointError: when they are missing, damaged or of another model.
     """
     load_weights(folder / FOLDER / str(step), model)
 
 
-def kept_snapshots(folder: Path) -> tuple[int, ...]:
-    """The steps of the snapshots in a model's folder, rising."""
+def saved_snapshots(folder: Path) -> tuple[int, ...]:
+    """The steps with a snapshot in a model's folder, rising."""
     return tuple(sorted(int(path.name) for path in (folder / FOLDER).glob("*") if path.name.isdecimal()))
 
 
 def drop_snapshots(folder: Path) -> None:
-    """Remove the snapshots of the model that was in a folder before, and nothing else that lies beside them.
+    """Remove the snapshots in a folder, but no other files.
 
     Raises:
         OSError: when they can't be removed.
     """
     (folder / FOLDER / HISTORY).unlink(missing_ok=True)
-    for step in kept_snapshots(folder):
+    for step in saved_snapshots(folder):
         shutil.rmtree(folder / FOLDER / str(step))
 
 
 def save_history(folder: Path, updates: Iterable[LoggedUpdate]) -> None:
-    """Write what a training run logged beside its snapshots: step, loss and learning rate, as CSV.
-
-    The last update is among them: its step is that of the last snapshot.
+    """Write step, loss and learning rate of updates as CSV; the last update's is the last snapshot's step.
 
     Raises:
         OSError: when the folder can't be written.
@@ -142,15 +140,15 @@ def save_history(folder: Path, updates: Iterable[LoggedUpdate]) -> None:
 
 
 def open_snapshots(name_or_path: str) -> Snapshots:
-    """Find the snapshots of a shipped model by its name, or of any model by the path of its folder.
+    """The snapshots of a shipped model, by name, or of any model's folder.
 
     Raises:
-        CheckpointError: when it has none, or what there is can't be read.
+        CheckpointError: when there are none, or they can't be read.
     """
     folder = place_of(name_or_path)
     history = _read_history(folder / FOLDER / HISTORY)
     last = history.steps[-1]
-    before = (step for step in kept_snapshots(folder) if step < last)
+    before = (step for step in saved_snapshots(folder) if step < last)
     return Snapshots(folder, (*before, last), history)
 
 
@@ -168,7 +166,7 @@ def _read_history(path: Path) -> History:
         rows = list(csv.DictReader(io.StringIO(text)))
         steps, losses, rates = ([float(row[name]) for row in rows] for name in _COLUMNS)
     except (KeyError, TypeError, ValueError, csv.Error) as error:
-        raise CheckpointError(f"{path} holds no steps with their losses ({error}): copy it again.") from error
+        raise CheckpointError(f"{path} is not a table of losses ({error}): copy it again.") from error
     if not rows or not all(map(math.isfinite, (*steps, *rates))):
-        raise CheckpointError(f"{path} holds no steps with their losses: copy it again.")
+        raise CheckpointError(f"{path} is not a table of losses: copy it again.")
     return History(tuple(map(int, steps)), tuple(losses), tuple(rates))

@@ -1,4 +1,4 @@
-"""The first weights of a run that continues another model's: its layers, and embeddings piece by piece."""
+"""Initial weights from another model: its layers, and its embeddings piece by piece."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.text.coder import Coder
 from transformer.text.subwords import MARK, SubwordCoder
 from transformer.training.plan import PlanError
 
-WHOLE_WORDS = "--start-from takes a model of sub-words: this one's vocabulary is of whole words."
+WHOLE_WORDS = "--start-from needs a model with sub-words: this one has a vocabulary of whole words."
 
 _OF_THE_VOCABULARIES = {"src_vocab_size", "tgt_vocab_size", "share_embeddings", "tie_generator"}
 _FREE = {*_OF_THE_VOCABULARIES, "dropout", "max_len"}
@@ -25,37 +25,37 @@ _PER_PIECE = ("src_embedding.weight", "tgt_embedding.weight", "generator.weight"
 
 @dataclass(frozen=True)
 class _Rows:
-    """Where the rows of a vocabulary come from in another one.
+    """How the rows of a vocabulary are computed from another one's.
 
     Attributes:
-        ids: row i is the mean of these rows.
-        whole: (V, 1), which pieces the other vocabulary has, too.
+        ids: new row i is the mean of these old rows.
+        is_known: (V, 1) bool, True for pieces that the other vocabulary has.
     """
 
     ids: Sequence[Sequence[int]]
-    whole: Tensor
+    is_known: Tensor
 
-    def of(self, table: Tensor) -> Tensor:
+    def compute(self, table: Tensor) -> Tensor:
         """(V_other, ...) -> (V, ...)."""
         return torch.stack([table[list(found)].mean(dim=0) for found in self.ids])
 
 
 def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
-    """Give a new model the weights of another one, whatever the vocabularies of the two are.
+    """Give a new model the weights of another one, whose vocabularies may differ.
 
-    A piece that the other model does not have begins as the mean of the pieces that spell it there. Where
-    both sides share one matrix now and did not before, a piece that both knew begins as the sum of its two
-    rows: they are nearly orthogonal, so the layers of each side find theirs.
+    A piece that the other model lacks starts as the mean of the pieces that spell it there. Where both sides
+    share one matrix now but did not before, a piece known to both starts as the sum of its two rows: they are
+    nearly orthogonal, so the layers of each side still find theirs.
 
-    A deeper model begins as the same function (Chen et al. 2016, section 2.3): each layer beyond the other
-    model's adds nothing to the residual stream yet, for what its sub-layers end with is 0.
+    A deeper model starts as the same function (Chen et al. 2016, section 2.3): the last weights of each
+    additional layer's sublayers are 0, so it adds nothing to the residual stream.
 
     Args:
         loaded: its parameters are replaced.
-        other: of the same sizes and choices, but for vocabularies, dropout, positions and fewer layers.
+        other: of the same sizes and choices, except vocabularies, dropout, max_len and fewer layers.
 
     Raises:
-        PlanError: for a model of another kind or size, or of whole words; a deeper one has to be pre-norm.
+        PlanError: for another kind or size, or whole words; only a pre-norm model may be deeper.
     """
     _check(loaded, other)
     theirs = dict(other.model.named_parameters(remove_duplicate=False))
@@ -70,15 +70,16 @@ def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
                     parameter.zero_()
             elif loaded.model.config.share_embeddings and not other.model.config.share_embeddings:
                 is_shared = name == "src_embedding.weight"
-                parameter.copy_(_joined(src, tgt, theirs) if is_shared else tgt.of(theirs[name]))
+                parameter.copy_(_joined(src, tgt, theirs) if is_shared else tgt.compute(theirs[name]))
             else:
-                parameter.copy_(sides.get(name, tgt).of(theirs[name]))
+                parameter.copy_(sides.get(name, tgt).compute(theirs[name]))
 
 
 def _joined(src: _Rows, tgt: _Rows, theirs: Mapping[str, Tensor]) -> Tensor:
-    """One matrix of two: each side's rows, but for pieces that only the other side knows."""
-    source, target = src.of(theirs["src_embedding.weight"]), tgt.of(theirs["tgt_embedding.weight"])
-    return source * (src.whole | ~tgt.whole) + target * (tgt.whole | ~src.whole)
+    """The sum of both sides' rows, without a side's row for a piece that only the other side knows."""
+    source = src.compute(theirs["src_embedding.weight"])
+    target = tgt.compute(theirs["tgt_embedding.weight"])
+    return source * (src.is_known | ~tgt.is_known) + target * (tgt.is_known | ~src.is_known)
 
 
 def _rows(new: Coder, old: Coder) -> _Rows:
@@ -93,7 +94,7 @@ def _rows(new: Coder, old: Coder) -> _Rows:
             else old.vocabulary.encode(piece.removeprefix(MARK), spaced=piece.startswith(MARK))
             for piece in pieces
         ],
-        whole=torch.tensor([[piece in known] for piece in pieces]),
+        is_known=torch.tensor([[piece in known] for piece in pieces]),
     )
 
 
@@ -101,13 +102,13 @@ def _check(loaded: LoadedModel, other: LoadedModel) -> None:
     new, old = _choices(loaded), _choices(other)
     may_be_deeper = new["norm_position"] == "pre"
     differing = [
-        f"{name} is {new[name]}, there {old[name]}"
+        f"{name} is {new[name]}, not {old[name]}"
         for name in new
         if new[name] != old[name] and not (may_be_deeper and name in _DEPTHS and 0 < old[name] < new[name])
     ]
     if differing:
         raise PlanError(
-            f"--start-from {other.name}: its weights fit a model of its own sizes only "
+            f"--start-from {other.name}: its weights only fit a model of the same sizes "
             f"({'; '.join(differing)})."
         )
 

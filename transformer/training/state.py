@@ -1,7 +1,4 @@
-"""The whole state of a training run in one file, written whole or not at all.
-
-The file is safetensors: tensors and a line of JSON, nothing that could run when it is opened.
-"""
+"""The state of a training run in one safetensors file, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -25,27 +22,27 @@ _PROGRESS, _SCALER = "progress", "scaler"
 
 
 class StateError(ValueError):
-    """A state that can't be resumed from; the message says why and what to do."""
+    """The state of a run can't be resumed from."""
 
 
 @dataclass
 class Progress:
-    """All that a state holds beside the tensors, so that a run resumes as if it had never stopped.
+    """The part of a state that is not tensors; with them a run resumes as if it had never stopped.
 
     Attributes:
-        corpus: the identity of the data that it learns from.
-        plan: the choices, as plain values; empty in the states of earlier versions.
-        changes: which of them changed after which update, in words.
+        corpus: identity of the training data.
+        plan: the options as plain values; empty in states of earlier versions.
+        changes: messages on options changed on resuming.
         step: updates so far.
         epoch: from 0.
         batch: batches of the epoch so far.
         tokens: labels so far.
         seconds: spent on updates so far.
         metrics_bytes: length of the metrics file.
-        valid: a digest of the files that it was validated on; empty before the first update.
-        validated: the last step that was validated.
+        valid: digest of the validation files; empty before the first update.
+        validated: step of the last validation.
         best: scores of the best validation (see `ValidationScores.merit`); None before the first.
-        best_step: where that was.
+        best_step: step of that validation.
         n_worse: validations since then.
         line_loss, line_updates, line_tokens, line_seconds: sums since the last line of metrics.
     """
@@ -70,7 +67,7 @@ class Progress:
     line_seconds: float = 0.0
 
     def count(self, step: TrainingStep, seconds: float) -> None:
-        """Take note of an update."""
+        """Count an update."""
         self.step = step.step
         self.tokens += step.n_tokens
         self.seconds += seconds
@@ -81,7 +78,7 @@ class Progress:
             self.line_updates += 1
 
     def take_line(self, step: TrainingStep) -> dict[str, Any]:
-        """Make the line of metrics of the updates since the last one."""
+        """The metrics of the updates since the last line; starts the next line."""
         line = {
             "step": step.step,
             "epoch": self.epoch,
@@ -97,7 +94,7 @@ class Progress:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Progress:
-        """The inverse of `asdict`; what is missing is as at the beginning."""
+        """The inverse of `asdict`; missing fields have their defaults."""
         known = {one.name for one in fields(cls)}
         progress = cls(**{name: value for name, value in values.items() if name in known})
         progress.best = None if values.get("best") is None else ValidationScores(**values["best"])
@@ -105,9 +102,7 @@ class Progress:
 
 
 def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
-    """Write weights, optimizer, random generators and progress; the file that was there stays until then.
-
-    Every process calls it, and the first one writes.
+    """Write weights, optimizer, random generators and progress. Every process calls it, the first writes.
 
     Args:
         path: of the file; its folder exists.
@@ -115,7 +110,7 @@ def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
         progress: plain values.
 
     Raises:
-        OSError: when it can't be written, for a full disk say; the file that was there is as it was.
+        OSError: when it can't be written, on a full disk say; an existing file is unchanged.
     """
     random = _random_states(trainer)
     if not trainer.ranks.is_first:
@@ -132,12 +127,12 @@ def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
 
 
 def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
-    """Bring a trainer to the state in a file; returns the progress that was saved with it.
+    """Load a state into a trainer; returns the saved progress.
 
-    Every process calls it. One that had no part in the saved run keeps its own random numbers.
+    Every process calls it; one that was not part of the saved run keeps its own random state.
 
     Raises:
-        StateError: for a file that is missing, damaged, or of another model.
+        StateError: for a file that is missing, damaged or of another model.
     """
     with _opened(path) as file:
         progress, scaler = _metadata(file)
@@ -145,7 +140,9 @@ def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
     parameters = dict(trainer.model.named_parameters())
     saved = {name.removeprefix(_MODEL): t.shape for name, t in tensors.items() if name.startswith(_MODEL)}
     if saved != {name: parameter.shape for name, parameter in parameters.items()}:
-        raise StateError(f"{path} is of a model with other sizes: give the options that it was begun with.")
+        raise StateError(
+            f"{path} is of a model with other sizes: give the options that the run started with."
+        )
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(tensors[f"{_MODEL}{name}"])
@@ -163,12 +160,12 @@ def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
 
 
 def saved_step(path: Path) -> int:
-    """How many updates a state comes after. Raises StateError when it can't be read."""
+    """The number of updates before a state; raises StateError when it can't be read."""
     return int(saved_progress(path)["step"])
 
 
 def saved_progress(path: Path) -> dict[str, Any]:
-    """The progress that was saved with a state. Raises StateError when it can't be read."""
+    """The progress in a state; raises StateError when it can't be read."""
     with _opened(path) as file:
         return _metadata(file)[0]
 
@@ -181,11 +178,11 @@ def _opened(path: Path) -> Iterator[Any]:
     except FileNotFoundError as error:
         raise StateError(f"There is no {path}: there is nothing to resume.") from error
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise StateError(f"{path} can't be read ({error}): resume from another state, or restart.") from error
+        raise StateError(f"{path} can't be read ({error}): restore the file, or restart.") from error
 
 
 def _metadata(file: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The progress, and the state of the scaler, {} where there was none."""
+    """The progress, and the state of the scaler, {} if there was none."""
     metadata = file.metadata()
     return json.loads(metadata[_PROGRESS]), json.loads(metadata.get(_SCALER, "{}"))
 
@@ -195,7 +192,7 @@ def _random_name(kind: str, rank: int) -> str:
 
 
 def _random_states(trainer: Trainer) -> dict[str, Tensor]:
-    """The generators of the CPU, and of the GPU where there is one, of every process."""
+    """The states of every process's generators, of the CPU and of any GPU."""
     own = {"cpu": torch.get_rng_state()}
     if trainer.device.type == "cuda":
         own["cuda"] = torch.cuda.get_rng_state(trainer.device)

@@ -85,16 +85,6 @@ def test_a_model_is_named_by_a_path_too(capsys: pytest.CaptureFixture[str], tmp_
         (["translate", "--length-penalty", "inf", "hello"], "--length-penalty is inf"),
         (["translate", "--length-penalty", "-0.5", "hello"], "--length-penalty is -0.5"),
         (["translate", "--beam", "2", "--length-penalty", "1e308", "hello"], "--length-penalty is 1e+308"),
-        (["train", "--task", "reverse", "--pairs", "a.tsv"], "--task makes its own pairs"),
-        (["train", "--task", "reverse", "--n-pairs", "0"], "--n-pairs is 0"),
-        (
-            ["train", "--task=reverse", "--steps", "3", "--warmup", "3"],
-            "--warmup 3 leaves nothing of --steps 3",
-        ),
-        (["train", "--task", "toy-en-it", "--n-pairs", "0"], "--n-pairs is 0"),
-        (["train", "--task", "toy-en-it", "--threads", "0"], "--threads is 0"),
-        (["train", "--task", "toy-en-it", "--seed", "-1"], "--seed is -1"),
-        (["train", "--task", "toy-en-it", "--seed", str(2**64)], f"--seed is {2**64}"),
     ],
 )
 def test_impossible_options_get_a_one_line_message(

@@ -6,6 +6,9 @@ import json
 import shlex
 from pathlib import Path
 
+import pytest
+
+from transformer.__main__ import main
 from transformer.checkpoints.opening import open_model
 from transformer.cli.train_options import Train, parse
 from transformer.training.folder import TrainingFolder
@@ -65,7 +68,7 @@ def test_every_option_may_be_given_again(tmp_path: Path) -> None:
     --snapshots 4 --log-every 6 --tensorboard --half --max-file-mib 3 --license MIT --source-note Mine"""
     command, given = begun(options.split(), tmp_path)
     usual = dict(TrainingPlan().choices())
-    usual.pop("model.mistake")  # the lab's alone: no option
+    usual.pop("model.leak")  # for live runs only: no option
     assert not [name for name, value in given.plan.choices() if value == usual.get(name)]
     assert parse([*command, "--resume"]).plan == given.plan
 
@@ -83,3 +86,44 @@ def test_choices_of_an_earlier_version_are_read(tmp_path: Path) -> None:
         parse([*command, "--resume"]).plan == parse(["--resume", "--out", str(tmp_path)]).plan == given.plan
     )
     assert fingerprint(given.plan)["data"].keys() == old["data"].keys() - {"pairs"}
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ("", "There is nothing to learn from"),
+        ("--pairs no-such-file", "There is no file no-such-file"),
+        ("--pairs a --valid no-such-file", "There is no file no-such-file"),
+        ("--pairs a b c", "--pairs takes a file of pairs or two aligned files, not 3"),
+        ("--pairs a --steps -1", "--steps is -1"),
+        ("--pairs a --longest 200 --max-len 200", "has positions for 199 sub-words"),
+        ("--pairs a --d-model 30 --n-heads 4", "d_model 30 can't be split"),
+        ("--pairs a --peak 0", "--peak is 0"),
+        ("--pairs a --peak inf", "--peak is inf: it must be a number"),
+        ("--pairs a --peak nan", "--peak is nan"),
+        ("--pairs a --max-ratio nan", "--max-ratio is nan: it must be at least 1"),
+        (f"--pairs a --seed {2**63}", "--seed is 9223372036854775808: it must be from 0 to 2^63"),
+        ("--pairs a --threads 0", "--threads is 0: it must be at least 1"),
+        ("--pairs /dev/null", "--pairs /dev/null is not a regular file"),
+        ("--pairs a --valid /dev/null", "--valid /dev/null is not a regular file"),
+        ("--pairs a --max-file-mib 0", "--max-file-mib is 0"),
+        ("--pairs a --snapshots 1", "--snapshots is 1"),
+        ("--pairs a --smoothing 1", "--smoothing is 1"),
+        ("--pairs a --warmup 5000 --steps 5000", "--warmup 5000 leaves nothing"),
+        ("--pairs a --precision float16 --device cpu", "float16 needs a GPU"),
+        ("--resume", "There is no run in"),
+        ("--task reverse --pairs a.tsv", "--task makes its own pairs"),
+        ("--task reverse --n-pairs 0", "--n-pairs is 0"),
+        ("--task=reverse --steps 3 --warmup 3", "--warmup 3 leaves nothing of --steps 3"),
+        ("--task toy-en-it --threads 0", "--threads is 0"),
+        ("--task toy-en-it --seed -1", "--seed is -1"),
+    ],
+)
+def test_impossible_options_get_a_one_line_message(
+    arguments: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *arguments.split(), "--out", str(tmp_path / "model")]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert printed.err.count("\n") == 1

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+import transformer
 from tests.transformer.model.core import KINDS, SIZES, tiny_config
 from transformer.model.config import PRESETS, ConfigError, TransformerConfig, preset
 from transformer.model.transformer import Transformer
@@ -253,6 +256,25 @@ def test_a_factor_of_one_is_no_factor() -> None:
             assert getattr(config, name) is False
             assert config == tiny_config(**{name: False}) != tiny_config(**{name: True})
             assert len({config, tiny_config(**{name: False}), tiny_config(**{name: True})}) == 2
+
+
+def test_every_field_is_read_by_the_model_and_set_outside_it() -> None:
+    """By a layout, a mapping file or a plan: no field without a use."""
+    package = Path(transformer.__file__).parent
+    model, layouts = (
+        "\n".join(path.read_text(encoding="utf-8") for path in paths)
+        for paths in (
+            [
+                path
+                for path in (package / "model").glob("*.py")
+                if path.stem not in ("choices", "config_checks")
+            ],
+            [path for folder in ("checkpoints", "training") for path in (package / folder).rglob("*.py")],
+        )
+    )
+    for field in dataclasses.fields(TransformerConfig):
+        assert re.search(rf"\.{field.name}\b", model), field.name
+        assert re.search(rf"\b{field.name}\b", layouts), field.name
 
 
 def test_a_config_is_frozen() -> None:

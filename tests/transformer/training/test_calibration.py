@@ -28,8 +28,8 @@ from transformer.experience import (
 from transformer.run import run_sentence
 from transformer.text.copied import CopiedWords
 from transformer.text.subwords import SubwordCoder
-from transformer.training.calibration import BINS, calibrated, fit_logistic
-from transformer.training.experience import experience_of
+from transformer.training.calibration import BINS, calibrate, fit_logistic
+from transformer.training.experience import collect_experience
 
 LOADED = tiny_subword_model(1)
 SOURCES = ["I see the dog.", "Yesterday a cat saw the dogs!", "The cat.", "I don't see you."] * 5
@@ -52,13 +52,15 @@ def test_a_regression_on_what_is_always_right_has_an_answer() -> None:
 def experience(tmp_path_factory: pytest.TempPathFactory) -> Experience:
     """Of a model without training; half of its words count as right, and some of its sentences."""
     pairs = [(LOADED.source.encode(text).ids, LOADED.target.encode("il cane").ids) for text in SOURCES]
-    seen = experience_of(write_corpus(tmp_path_factory.mktemp("corpus"), pairs), LOADED.source, LOADED.target)
+    seen = collect_experience(
+        write_corpus(tmp_path_factory.mktemp("corpus"), pairs), LOADED.source, LOADED.target
+    )
     data = []
     for number, text in enumerate(SOURCES):
         written = run_sentence(LOADED, text).translation
         reference = written if number % 2 else "niente"
         data.append(Referenced(text, (reference,), "here"))
-    return calibrated(seen, LOADED, data)
+    return calibrate(seen, LOADED, data)
 
 
 def test_bins_hold_all_that_was_judged(experience: Experience) -> None:

@@ -16,8 +16,8 @@ from transformer.training.evaluation.challenge import (
     CategoryScores,
     Challenge,
     challenge_scores,
-    in_all,
     is_loop,
+    overall_scores,
     read_challenges,
 )
 
@@ -48,8 +48,8 @@ def test_pieces_alternatives_and_references(tmp_path: Path) -> None:
     "lines, said",
     [
         (["a\tb\tc", NAMES], "first line has to be category source kept references"),
-        ([HEADER, NAMES, "names\tAnna.\t\tAnna."], ":3 has not 4 columns"),
-        ([HEADER, "names\tAnna.\tAnna"], ":2 has not 4 columns"),
+        ([HEADER, NAMES, "names\tAnna.\t\tAnna."], ":3 does not have 4"),
+        ([HEADER, "names\tAnna.\tAnna"], ":2 does not have 4"),
     ],
 )
 def test_what_is_no_challenge_set_is_refused_in_words(tmp_path: Path, lines: list[str], said: str) -> None:
@@ -71,7 +71,7 @@ def test_whole_words_count_capitals_aside(translation: str, held: list[bool]) ->
     challenge = Challenge(
         "names", "Anna is tired.", (("Anna",), ("stanca", "affaticata")), ("Anna è stanca.",)
     )
-    assert challenge.held(translation) == held
+    assert challenge.contains(translation) == held
 
 
 def test_scores_of_categories_and_of_all(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_scores_of_categories_and_of_all(tmp_path: Path) -> None:
     assert (names.category, names.sentences, names.kept, names.pieces, names.loops) == ("names", 2, 3, 4, 1)
     assert 50 < names.chrf < 100
     assert numbers == CategoryScores("numbers", sentences=1, kept=1, pieces=1, chrf=100.0, loops=0)
-    total = in_all([names, numbers])
+    total = overall_scores([names, numbers])
     assert (total.sentences, total.kept, total.pieces, total.loops) == (3, 4, 5, 1)
     assert total.chrf == pytest.approx((2 * names.chrf + 100) / 3)
 

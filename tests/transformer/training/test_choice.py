@@ -17,7 +17,7 @@ from transformer.checkpoints.folder import save_model
 from transformer.cli.train_options import parse
 from transformer.loaded import LoadedModel
 from transformer.training.evaluation.validation import ValidationScores
-from transformer.training.finishing import BEST, LAST, finish, keep_weights
+from transformer.training.finishing import BEST, LAST, finish, save_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.loop import TrainingRun, Validated
 from transformer.training.optimization.trainer import TrainingStep
@@ -101,7 +101,7 @@ def test_the_finished_model_is_chosen_likewise(
     loaded, _ = begun(tmp_path, [])
     folder = TrainingFolder(tmp_path / "model")
     for step in (1, 2):
-        keep_weights(folder.path, loaded.model, step)
+        save_weights(folder.path, loaded.model, step)
     save_model(folder.best, loaded)
     candidates = finish(loaded, folder, Scripted([average, last, best]), torch.float32)
     assert candidates[0].name == chosen
@@ -138,6 +138,7 @@ def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
     assert [event.is_best for event in validated if isinstance(event, Validated)] == [False, True]
 
 
+@pytest.mark.slow
 def test_a_resumed_training_says_that_its_validation_is_another(tmp_path: Path) -> None:
     """That of an earlier version too, which noted neither the pairs nor their chrF."""
     out = tmp_path / "model"

@@ -21,7 +21,7 @@ from transformer.data.encoded import EncodedCorpus
 from transformer.model.transformer import Transformer
 from transformer.training.choices import changes, options
 from transformer.training.evaluation.translations import score, translate_all
-from transformer.training.finishing import average, drop_weights, kept_weights
+from transformer.training.finishing import average, drop_weights, saved_weights
 from transformer.training.metrics import MetricsLog
 from transformer.training.plan import CheckPlan, ModelPlan, PlanError, TrainingPlan, UpdatePlan
 from transformer.training.snapshots import open_snapshots
@@ -51,9 +51,13 @@ def said(folder: Path) -> str:
     return (folder / "said").read_text(encoding="utf-8")
 
 
+def card_of(out: Path) -> str:
+    return (out / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def card(folder: Path) -> str:
-    return (folder / "model" / "README.md").read_text(encoding="utf-8")
+    return card_of(folder / "model")
 
 
 def test_what_is_left_out_is_counted_and_said(folder: Path, said: str, card: str) -> None:
@@ -105,7 +109,7 @@ def test_the_bar_and_the_validations_are_shown(said: str) -> None:
 
 
 def test_the_last_weights_are_kept_and_averaged(folder: Path) -> None:
-    kept = kept_weights(folder / "model" / "training")
+    kept = saved_weights(folder / "model" / "training")
     assert list(kept) == [12, 16, 20]
     mean = average(list(kept.values()))
     name = "encoder.layers.0.self_attn.w_q.weight"
@@ -173,19 +177,21 @@ def test_the_command_in_the_card_makes_the_same_choices(folder: Path, card: str)
     assert parse(arguments).plan == saved
 
 
+@pytest.mark.slow
 def test_two_aligned_files_and_several_corpora(folder: Path, tmp_path: Path) -> None:
     lines = [line.split("\t") for line in (folder / "valid.tsv").read_text(encoding="utf-8").splitlines()]
     english, italian = tmp_path / "europarl.en", tmp_path / "europarl.it.gz"
     english.write_text("\n".join(source for source, _ in lines), encoding="utf-8")
     italian.write_bytes(gzip.compress("\n".join(target for _, target in lines).encode()))
-    out = tmp_path / "model"
+    out, more = tmp_path / "model", write_pairs(tmp_path / "more.tsv", 40)
     train(
         tmp_path,
-        *["--pairs", str(english), str(italian), "--pairs", str(write_pairs(tmp_path / "more.tsv", 40))],
+        *["--pairs", str(english), str(italian), "--pairs", str(more)],
         *[*TINY, "--steps", "6", "--lowercase", "--out", str(out)],
     )
     corpus = EncodedCorpus(out / "training" / "corpus")
-    assert len(corpus) == len(lines) + 40
+    different = {"\t".join(line) for line in lines} | set(more.read_text(encoding="utf-8").splitlines())
+    assert len(corpus) == len(different) > 40
     loaded = open_model(str(out))
     first = loaded.source.decode(corpus.example(0).src)
     assert first == lines[0][0].lower()
@@ -200,6 +206,7 @@ def assert_last_snapshot_is_of_the_last_update(out: Path, step: int) -> None:
     assert all(torch.equal(opened[name], weight.half().float()) for name, weight in last.items())
 
 
+@pytest.mark.slow
 def test_the_last_snapshot_is_no_average(folder: Path, tmp_path: Path) -> None:
     """The finished model is the mean of the last three weights; the course ends with the last ones."""
     out = tmp_path / "model"
@@ -212,6 +219,7 @@ def test_the_last_snapshot_is_no_average(folder: Path, tmp_path: Path) -> None:
     assert not torch.equal(finished.model.state_dict()[name].half(), last.model.state_dict()[name].half())
 
 
+@pytest.mark.slow
 def test_the_last_weights_are_kept_once(folder: Path, tmp_path: Path) -> None:
     """Where they are the finished model, they are so in full precision."""
     out = tmp_path / "model"
@@ -222,10 +230,11 @@ def test_the_last_weights_are_kept_once(folder: Path, tmp_path: Path) -> None:
     assert all(torch.equal(opened[name], weight) for name, weight in last.items())
 
 
-def test_the_last_snapshot_of_a_training_that_stopped_early(folder: Path, tmp_path: Path) -> None:
-    """A rate of nearly nothing makes nothing better.
+@pytest.mark.slow
+def test_a_run_that_stopped_early_and_is_resumed_with_other_options(folder: Path, tmp_path: Path) -> None:
+    """A rate of nearly 0 improves nothing; snapshots and card tell of the updates that were made.
 
-    It is of update 8, which no line of the metrics is about, with moments planned beyond it.
+    The last snapshot is of update 8, which no line of the metrics is about.
     """
     out = tmp_path / "model"
     given = ["--pairs", str(folder / "pairs.tsv"), "--valid", str(folder / "valid.tsv"), *TINY]
@@ -243,8 +252,27 @@ def test_the_last_snapshot_of_a_training_that_stopped_early(folder: Path, tmp_pa
     assert snapshots.history.learning_rates[2] == pytest.approx(
         UpdatePlan(peak=1e-12, warmup=5, steps=20).rate(16)(8), rel=1e-3
     )
+    card = card_of(out)
+    assert "- Training: 8 of 20 planned updates, stopped early, of a batch of up to 200 positions" in card
+    assert "| the weights of the best validation, after 2 updates | " in card
+    assert "options were changed" not in card
+
+    train(tmp_path, "--resume", "--out", str(out), "--patience", "0", "--peak", "0.001")
+    train(tmp_path, "--resume", "--out", str(out), "--steps", "22")
+    card = card_of(out)
+    assert "- Training: 22 updates of a batch of up to 200 positions" in card
+    changed = card.partition("may give a different model, as options were changed during the run:")[2]
+    assert changed.startswith(
+        "\n\n"
+        "    after update 8: --peak 0.001, before it 1e-12\n"
+        "    after update 8: --patience 0, before it 3\n"
+        "    after update 20: --steps 22, before it 20\n\n- Model:"
+    )
+    best = state(out)[1]["best_step"]
+    assert f"| the weights of the best validation, after {best} updates" in card
 
 
+@pytest.mark.slow
 def test_snapshots_of_a_training_that_was_begun_without(folder: Path, tmp_path: Path) -> None:
     """Moments after it can't be had any more, and it is said; the first one the seed makes again."""
     out = tmp_path / "model"
@@ -293,7 +321,7 @@ def test_sizes_that_were_left_to_the_preset_are_named() -> None:
     old = TrainingPlan()
     d_model = old.model.config(src_vocab_size=1, tgt_vocab_size=1).d_model
     assert changes(old, replace(old, model=ModelPlan(d_model=d_model))) == []
-    with pytest.raises(PlanError, match=f"--d-model was {d_model} when this run began: with 32 "):
+    with pytest.raises(PlanError, match=f"--d-model was {d_model} when this run started: with 32 "):
         changes(old, replace(old, model=ModelPlan(d_model=32)))
 
 
@@ -301,9 +329,9 @@ def test_weights_of_lost_updates_are_dropped(tmp_path: Path) -> None:
     for step in (2, 4, 6, 8):
         (tmp_path / f"weights-{step}.safetensors").touch()
     drop_weights(tmp_path, last=2, step=6)
-    assert list(kept_weights(tmp_path)) == [4, 6]
+    assert list(saved_weights(tmp_path)) == [4, 6]
     drop_weights(tmp_path, last=0, step=6)
-    assert not kept_weights(tmp_path)
+    assert not saved_weights(tmp_path)
 
 
 def test_metrics_go_on_after_what_a_state_knows_of(tmp_path: Path) -> None:
@@ -324,6 +352,7 @@ def test_metrics_go_on_after_what_a_state_knows_of(tmp_path: Path) -> None:
     assert json.loads(lines[0])["name"] == "è"
 
 
+@pytest.mark.slow
 def test_no_number_of_steps_is_one_round(tmp_path: Path) -> None:
     """With a twentieth of them for the warmup; and the card gives the command as it was given."""
     pairs, out = write_pairs(tmp_path / "pairs.tsv", 40), tmp_path / "model"
@@ -332,6 +361,6 @@ def test_no_number_of_steps_is_one_round(tmp_path: Path) -> None:
     assert (progress["epoch"], progress["plan"]["updates"]["steps"]) == (0, progress["step"])
     assert progress["plan"]["updates"]["warmup"] == max(1, round(0.05 * progress["step"]))
     assert progress["batch"] == progress["step"]
-    card = (out / "README.md").read_text(encoding="utf-8")
+    card = card_of(out)
     assert "in 1.0 rounds through the data" in " ".join(card.split())
     assert "--steps 0 --" in card

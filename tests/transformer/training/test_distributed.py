@@ -20,8 +20,10 @@ from tests.transformer.training.runs import TINY, Call, Run, metrics, ranks, sta
 from transformer.data.batches import Batch, Example, make_batch
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
-from transformer.training.optimization.ranks import joined
+from transformer.training.optimization.ranks import join_ranks
 from transformer.training.optimization.trainer import Trainer, TrainingStep
+
+pytestmark = pytest.mark.slow
 
 PATIENCE = 120.0
 """Seconds that a busy machine may take for what is a matter of seconds; by itself it would wait for days."""
@@ -61,7 +63,7 @@ def batches() -> list[Batch]:
 
 def update_and_save(path: Path, dropout: float = 0.0) -> None:
     """Make two updates with this process's share of the batches; keep gradients, weights and the loss."""
-    with joined(CPU) as group:
+    with join_ranks(CPU) as group:
         trained = model(dropout)
         torch.manual_seed(group.rank)
         trainer = Trainer(trained, rate=lambda step: 0.01, max_gradient_norm=1e9, ranks=group)

@@ -16,7 +16,7 @@ from transformer.data.encoded import write_corpus
 from transformer.errors import CheckpointError
 from transformer.experience import EXPERIENCE, Experience
 from transformer.model_input import target_limit
-from transformer.training.experience import ROOM, experience_of
+from transformer.training.experience import ROOM, collect_experience
 
 LOADED = tiny_subword_model(1)
 SOURCE, TARGET = LOADED.source, LOADED.target
@@ -25,7 +25,7 @@ SOURCE, TARGET = LOADED.source, LOADED.target
 def test_joints_are_inside_words_and_inside_sentences(tmp_path: Path) -> None:
     targets = [TARGET.encode("il cane").ids, TARGET.encode("dei gatti").ids]
     corpus = write_corpus(tmp_path, [([5], ids) for ids in targets])
-    experience = experience_of(corpus, SOURCE, TARGET)
+    experience = collect_experience(corpus, SOURCE, TARGET)
     starts = [TARGET.token(index).startswith("▁") for index in range(len(TARGET.vocabulary))]
     for ids in targets:
         pairs = list(itertools.pairwise(ids))
@@ -36,7 +36,7 @@ def test_joints_are_inside_words_and_inside_sentences(tmp_path: Path) -> None:
 
 def test_the_limit_is_that_of_training(tmp_path: Path) -> None:
     pairs = [([5] * 3, [6] * 4), ([5] * 3, [6] * 7), ([5] * 6, [6] * 5)]
-    experience = experience_of(write_corpus(tmp_path, pairs), SOURCE, TARGET)
+    experience = collect_experience(write_corpus(tmp_path, pairs), SOURCE, TARGET)
     assert experience.most_tokens(4) == 8 + ROOM, "seven and <eos>, the longest of its kind"
     assert experience.most_tokens(7) == 8 + ROOM, "no shorter for a longer source"
     assert experience.most_tokens(2) == ROOM
@@ -46,13 +46,13 @@ def test_the_limit_is_that_of_training(tmp_path: Path) -> None:
 
 def test_one_outlier_among_thousands_moves_nothing(tmp_path: Path) -> None:
     pairs = [([5] * 3, [6] * 4)] * 5000 + [([5] * 3, [6] * 80)]
-    assert experience_of(write_corpus(tmp_path, pairs), SOURCE, TARGET).most_tokens(4) == 5 + ROOM
+    assert collect_experience(write_corpus(tmp_path, pairs), SOURCE, TARGET).most_tokens(4) == 5 + ROOM
 
 
 def test_a_word_is_translated_unless_most_translations_have_it(tmp_path: Path) -> None:
     texts = [("The cat sees Ugo", "Il gatto vede Ugo"), ("the dog", "il cane"), ("a dog, Ugo", "un dog, ugo")]
     pairs = [(SOURCE.encode(source).ids, TARGET.encode(target).ids) for source, target in texts]
-    experience = experience_of(write_corpus(tmp_path, pairs), SOURCE, TARGET)
+    experience = collect_experience(write_corpus(tmp_path, pairs), SOURCE, TARGET)
     assert experience.translated == frozenset({"the", "cat", "sees", "a"}), (
         "the dog was copied once of twice, Ugo always"
     )

@@ -15,6 +15,8 @@ from transformer.training.live.folder import LiveFolder
 from transformer.training.live.worker import train
 from transformer.training.prepare import new_model, task_coders
 
+pytestmark = pytest.mark.slow
+
 STEPS = 220
 
 

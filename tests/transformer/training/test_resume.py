@@ -1,4 +1,4 @@
-"""A training run that is killed loses nothing: it continues as if it had never stopped."""
+"""A killed training run loses nothing: resumed, it continues as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from transformer.data.encoded import EncodedCorpus
 from transformer.training import prepare
 from transformer.training.folder import TrainingFolder
 
+pytestmark = pytest.mark.slow
+
 CHOICES = [
     *TINY,
     *"--precision bfloat16 --accumulate 2 --dropout 0.2 --average 2".split(),
@@ -30,7 +32,7 @@ CHOICES = [
 
 SEED = 1
 N_CALLS = 45_000
-"""Fewer calls of our functions than a training run makes, even one that has only to finish."""
+"""Fewer calls of our functions than any training run makes, even one that only has to finish."""
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +58,16 @@ def assert_the_same(out: Path, unbroken: Path) -> None:
         assert (out / name).read_bytes() == (unbroken / name).read_bytes(), name
 
 
-def test_it_is_the_test_that_it_should_be(unbroken: Path) -> None:
+def test_the_unbroken_run_has_an_end_of_an_epoch_and_validations(unbroken: Path) -> None:
     _, progress = state(unbroken)
     assert progress["step"] == 20
-    assert progress["epoch"] >= 1, "an end of an epoch lies on the way"
+    assert progress["epoch"] >= 1
     assert [line["step"] for line in metrics(unbroken) if "loss" in line] == [3, 6, 9, 12, 15, 18, 20]
     assert [line["step"] for line in metrics(unbroken) if "bleu" in line] == [7, 14, 20]
 
 
 def die_at_sync(number: int) -> None:
-    """Let the process kill itself when it brings a file or a folder to the disk for the n-th time."""
+    """Let the process kill itself when it syncs a file or a folder for the n-th time."""
     sync, left = os.fsync, [number]
 
     def counted(file: Any) -> None:
@@ -78,7 +80,7 @@ def die_at_sync(number: int) -> None:
 
 
 def test_killed_while_it_saves(files: list[str], unbroken: Path, tmp_path: Path) -> None:
-    """A state is written in steps; killed before each of them, the one that was there is good."""
+    """A state is written in steps; killed before any of them, the previous state is good."""
     out = tmp_path / "model"
     run = Run(tmp_path, *files, *CHOICES, "--out", str(out), before=partial(die_at_sync, 8))
     assert run.wait() == -signal.SIGKILL
@@ -90,7 +92,7 @@ def test_killed_while_it_saves(files: list[str], unbroken: Path, tmp_path: Path)
 
 
 def die_at_call(number: int) -> None:
-    """Let the process kill itself when it calls a function of ours for the n-th time, whatever it is at."""
+    """Let the process kill itself when it calls a function of ours for the n-th time."""
     ours, left = str(Path(transformer.__file__).parent), [number]
 
     def counted(frame: FrameType, event: str, _: object) -> None:
@@ -103,7 +105,7 @@ def die_at_call(number: int) -> None:
 
 
 def test_killed_at_random_moments(files: list[str], unbroken: Path, tmp_path: Path) -> None:
-    """Moments are counted in calls, not in seconds: they are the same ones on every machine."""
+    """Moments are counted in calls, so that they are the same on every machine."""
     out, rng = tmp_path / "model", random.Random(SEED)
     begin, go_on = [*files, *CHOICES, "--out", str(out)], ["--resume", "--out", str(out)]
     for _ in range(6):
@@ -123,24 +125,24 @@ def die_between_vocabularies_and_ids() -> None:
 
 
 def test_killed_between_vocabularies_and_ids(files: list[str], tmp_path: Path) -> None:
-    """Vocabularies that were written for another corpus never go with the ids that were there."""
+    """Vocabularies of one corpus are never used with the ids of another."""
     out = tmp_path / "model"
     choices = [*files[:2], *TINY, "--steps", "6", "--out", str(out), "--overwrite"]
     train(tmp_path, *choices)
     run = Run(tmp_path, *choices, "--lowercase", before=die_between_vocabularies_and_ids)
     assert run.wait() == -signal.SIGKILL
-    assert "used again" not in train(tmp_path, *choices)
+    assert "Reusing the encoded corpus" not in train(tmp_path, *choices)
     prepared = prepare.open_prepared(TrainingFolder(out), TrainingFolder(out).saved_plan())
     first = Path(files[1]).read_text(encoding="utf-8").split("\t")[0]
     assert prepared.source.decode(EncodedCorpus(TrainingFolder(out).corpus).example(0).src) == first
 
 
-def test_a_corpus_of_an_earlier_version_is_used_again(files: list[str], tmp_path: Path) -> None:
-    """It does not tell what its vocabularies were."""
+def test_a_corpus_of_an_earlier_version_is_reused(files: list[str], tmp_path: Path) -> None:
+    """Its description has no digest of the vocabularies."""
     out = tmp_path / "model"
     train(tmp_path, *files[:2], *TINY, "--steps", "6", "--out", str(out))
     path = out / "training" / "corpus" / "corpus.json"
     description = json.loads(path.read_text(encoding="utf-8"))
     del description["coders"]
     path.write_text(json.dumps(description), encoding="utf-8")
-    assert "used again" in train(tmp_path, "--resume", "--out", str(out))
+    assert "Reusing the encoded corpus" in train(tmp_path, "--resume", "--out", str(out))

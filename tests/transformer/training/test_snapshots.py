@@ -23,6 +23,7 @@ from transformer.training.snapshots import (
     snapshot_steps,
 )
 
+NO_TABLE = "not a table of losses"
 UPDATES = [LoggedUpdate(step, 7.0 / step, 0.001 * step) for step in range(1, 9)]
 
 
@@ -95,10 +96,16 @@ def test_a_step_without_a_snapshot_is_refused(folder: Path) -> None:
     "damage, message",
     [
         (lambda path: (path / HISTORY).unlink(), "trained with --snapshots"),
-        (lambda path: (path / HISTORY).write_text("step,loss,learning_rate\n"), "no steps"),
-        (lambda path: (path / HISTORY).write_text("step,loss\n1,2\n"), "no steps"),
-        (lambda path: (path / HISTORY).write_text("step,loss,learning_rate\n1,two,3\n"), "no steps"),
-        (lambda path: (path / HISTORY).write_text("step,loss,learning_rate\nnan,2,3\n"), "no steps"),
+        (lambda path: (path / HISTORY).write_text("step,loss,learning_rate\n"), NO_TABLE),
+        (lambda path: (path / HISTORY).write_text("step,loss\n1,2\n"), NO_TABLE),
+        (
+            lambda path: (path / HISTORY).write_text("step,loss,learning_rate\n1,two,3\n"),
+            "not a table of losses",
+        ),
+        (
+            lambda path: (path / HISTORY).write_text("step,loss,learning_rate\nnan,2,3\n"),
+            "not a table of losses",
+        ),
         (lambda path: (path / HISTORY).write_bytes(b"\xff\xfe"), "can't be read"),
     ],
     ids=["no history", "empty", "a column is missing", "a word", "no number", "not text"],
@@ -117,6 +124,7 @@ def test_weights_of_another_model_are_refused(folder: Path) -> None:
         open_snapshots(str(folder)).open(4)
 
 
+@pytest.mark.slow
 def test_the_training_of_a_task_keeps_them(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from transformer.text.plain_values import to_plain
 from transformer.text.subwords import SubwordCoder
 from transformer.training.choices import check_plan
 from transformer.training.plan import DataPlan, ModelPlan, PlanError, TrainingPlan
-from transformer.training.prepare import fingerprint, kept_coders
+from transformer.training.prepare import coders_to_keep, fingerprint
 from transformer.training.starting import take_weights
 
 OLD = tiny_subword_model(seed=1)
@@ -118,34 +118,35 @@ def test_a_deeper_model_begins_as_the_same_function_and_its_new_layers_learn() -
             gradient = stack.layers[-1].get_parameter(name).grad
             assert gradient is not None
             assert gradient.any(), name
-    with pytest.raises(PlanError, match="n_encoder_layers is 1, there 3; n_decoder_layers is 2, there 4"):
+    with pytest.raises(PlanError, match="n_encoder_layers is 1, not 3; n_decoder_layers is 2, not 4"):
         take_weights(old, deeper)
     without_decoder = tiny_subword_model(
         seed=1, **pre, n_encoder_layers=1, n_decoder_layers=0, tgt_vocab_size=0
     )
-    with pytest.raises(PlanError, match="n_decoder_layers is 4, there 0"):
+    with pytest.raises(PlanError, match="n_decoder_layers is 4, not 0"):
         take_weights(deeper, without_decoder)
     post = tiny_subword_model(n_encoder_layers=3)
-    with pytest.raises(PlanError, match="n_encoder_layers is 3, there 2"):
+    with pytest.raises(PlanError, match="n_encoder_layers is 3, not 2"):
         take_weights(post, OLD)
 
 
 def test_other_sizes_and_whole_words_are_refused_in_words() -> None:
     narrow = tiny_subword_model(d_ff=29)
-    with pytest.raises(PlanError, match=r"--start-from tiny: .*\(d_ff is 29, there 23\)"):
+    with pytest.raises(PlanError, match=r"--start-from tiny: .*\(d_ff is 29, not 23\)"):
         take_weights(narrow, OLD)
     with pytest.raises(PlanError, match="whole words"):
         take_weights(tiny_model(max_len=61), OLD)
     task = TrainingPlan(data=DataPlan(task="copy", n_pairs=9), model=ModelPlan(start_from="toy-en-it"))
-    with pytest.raises(PlanError, match="--start-from is for sentence pairs"):
+    with pytest.raises(PlanError, match="--start-from needs sentence pairs"):
         check_plan(task)
     kept = DataPlan(pairs=((Path("pairs.tsv"),),), vocab_size=0)
     with pytest.raises(PlanError, match="name it with --start-from"):
         check_plan(TrainingPlan(data=kept))
     with pytest.raises(PlanError, match="whole words"):
-        kept_coders(TrainingPlan(data=kept, model=ModelPlan(start_from="toy-en-it")))
+        coders_to_keep(TrainingPlan(data=kept, model=ModelPlan(start_from="toy-en-it")))
 
 
+@pytest.mark.slow
 def test_the_command_begins_with_the_weights(tmp_path: Path) -> None:
     pairs = str(write_pairs(tmp_path / "pairs.tsv", 60))
     train(tmp_path, "--pairs", pairs, *TINY, "--out", str(tmp_path / "first"))
@@ -175,6 +176,7 @@ def test_what_size_is_not_given_is_the_other_models() -> None:
         )
 
 
+@pytest.mark.slow
 def test_vocabularies_may_be_kept_though_the_pairs_are_others(tmp_path: Path) -> None:
     first, other = write_pairs(tmp_path / "first.tsv", 60), write_pairs(tmp_path / "other.tsv", 90)
     train(tmp_path, "--pairs", str(first), *TINY, "--out", str(tmp_path / "first"))

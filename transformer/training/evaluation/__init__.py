@@ -1,1 +1,1 @@
-"""How well a model does: translations and their scores, and what the built-in tasks know to be right."""
+"""Evaluation of models: translations, their scores, and the gold answers of built-in tasks."""

@@ -1,8 +1,7 @@
-"""A challenge set: sentences by what is hard about them, and what every right translation of them must hold.
+"""Challenge sets: sentences by category of difficulty, with the words that a right translation contains.
 
-BLEU and chrF over a corpus say how alike translations are to their references; whether a name, a number or
-a verb's tense came through is one word of a sentence, which hardly moves them (Isabelle et al. 2017,
-arXiv:1704.07431).
+BLEU and chrF measure similarity to references over a corpus; a single wrong name, number or tense hardly
+changes them (Isabelle et al. 2017, arXiv:1704.07431).
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _LONGEST_LOOP = 8
 
 @dataclass(frozen=True)
 class Challenge:
-    """A sentence that is hard in one way.
+    """A sentence that is difficult in one way.
 
     Attributes:
-        category: in which.
+        category: of the difficulty.
         source: to be translated.
-        kept: what a right translation holds: pieces of whole words, each with its alternatives.
+        kept: pieces, of whole words, that a right translation contains, each with its alternatives.
         references: accepted translations.
     """
 
@@ -38,22 +37,22 @@ class Challenge:
     kept: tuple[tuple[str, ...], ...]
     references: tuple[str, ...]
 
-    def held(self, translation: str) -> list[bool]:
-        """Of each piece whether a translation holds it, capitals aside."""
+    def contains(self, translation: str) -> list[bool]:
+        """For each piece, True if a translation contains it, ignoring case."""
         return [any(_is_in(word, translation) for word in words) for words in self.kept]
 
 
 @dataclass(frozen=True)
 class CategoryScores:
-    """What became of one category.
+    """The scores of one category.
 
     Attributes:
         category: its name.
-        sentences: how many it has.
-        kept: how many pieces are there.
-        pieces: of how many.
-        chrf: the mean of the sentences', each against the reference that it is most like; from 0 to 100.
-        loops: translations that run in circles.
+        sentences: number of sentences.
+        kept: number of pieces that were translated.
+        pieces: number of pieces.
+        chrf: mean chrF of the sentences, each against its nearest reference; 0 to 100.
+        loops: number of translations that loop.
     """
 
     category: str
@@ -65,12 +64,12 @@ class CategoryScores:
 
 
 def read_challenges(path: Path) -> list[Challenge]:
-    """Read a table of challenges: a TSV file with `COLUMNS`, those of a category one after the other.
+    """Read a TSV file with `COLUMNS`, sorted by category.
 
     In the column "kept" pieces are separated by "; " and their alternatives by "/"; references by " | ".
 
     Raises:
-        CorpusError: for a file that can't be read, or is no such table; the message says which line.
+        CorpusError: for a file that can't be read, or is no such table; the message names the line.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -83,7 +82,7 @@ def read_challenges(path: Path) -> list[Challenge]:
         )
     for number, row in enumerate(rows[1:], start=2):
         if len(row) != len(COLUMNS) or not all(cell.strip() for cell in row):
-            raise CorpusError(f"{path}:{number} has not {len(COLUMNS)} columns with something in each.")
+            raise CorpusError(f"{path}:{number} does not have {len(COLUMNS)} non-empty columns.")
     return [_challenge(*row) for row in rows[1:]]
 
 
@@ -93,20 +92,22 @@ def _challenge(category: str, source: str, kept: str, references: str) -> Challe
 
 
 def challenge_scores(challenges: Sequence[Challenge], translated: Sequence[str]) -> list[CategoryScores]:
-    """Score the translations of all challenges, category by category."""
+    """Score translations by category."""
     chrf = sentence_chrf(translated, [challenge.references for challenge in challenges])
     found = []
     for category, group in groupby(
         zip(challenges, translated, chrf, strict=True), lambda one: one[0].category
     ):
         own = list(group)
-        held = [is_held for challenge, translation, _ in own for is_held in challenge.held(translation)]
+        found_pieces = [
+            is_there for challenge, translation, _ in own for is_there in challenge.contains(translation)
+        ]
         found.append(
             CategoryScores(
                 category,
                 sentences=len(own),
-                kept=sum(held),
-                pieces=len(held),
+                kept=sum(found_pieces),
+                pieces=len(found_pieces),
                 chrf=sum(score for *_, score in own) / len(own),
                 loops=sum(is_loop(translation) for _, translation, _ in own),
             )
@@ -114,7 +115,7 @@ def challenge_scores(challenges: Sequence[Challenge], translated: Sequence[str])
     return found
 
 
-def in_all(scores: Iterable[CategoryScores]) -> CategoryScores:
+def overall_scores(scores: Iterable[CategoryScores]) -> CategoryScores:
     """All categories together."""
     scores = list(scores)
     sentences = sum(one.sentences for one in scores)
@@ -129,7 +130,7 @@ def in_all(scores: Iterable[CategoryScores]) -> CategoryScores:
 
 
 def is_loop(text: str) -> bool:
-    """Whether some words come three times in a row, or four and more come twice in a row."""
+    """True if one to three words occur three times in a row, or four or more words twice in a row."""
     words = re.findall(r"\w+", text.lower())
     for size in range(1, _LONGEST_LOOP + 1):
         times = 3 if size < 4 else 2

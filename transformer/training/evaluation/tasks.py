@@ -1,4 +1,4 @@
-"""How well a model of a built-in task does: exact words, and attention that follows the gold alignments."""
+"""Scores on a built-in task: exact matches, and attention compared with gold alignments."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ BATCH_SIZE = 200
 
 @dataclass(frozen=True)
 class Translation:
-    """A pair and what the model made of its source, as words."""
+    """A pair and the model's translation in words."""
 
     pair: SentencePair
     words: tuple[str, ...]
 
     @property
     def exact(self) -> bool:
-        """Whether every word is the expected one."""
+        """True if all words are as expected."""
         return self.words == self.pair.target
 
 
 @dataclass(frozen=True)
 class HeadAlignment:
-    """How often a cross-attention head looks at a word that the one it helps to choose comes from.
+    """How well a cross-attention head follows the gold alignment.
 
     Attributes:
         layer, head: of the decoder, from 0.
-        accuracy: the share of target words at which the source word with the head's largest weight is one of
-            those that the gold alignment gives. Counted at the query that predicts the word, the one before.
+        accuracy: share of target words whose most attended source word is aligned with them, at the query
+            that predicts the word.
     """
 
     layer: int
@@ -49,7 +49,7 @@ class HeadAlignment:
 
 
 def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator[Translation]:
-    """Translate sources greedily, in batches, in their order."""
+    """Translate sources greedily in batches, in order."""
     device = loaded.model.generator.weight.device
     source = word_coder(loaded.source).vocabulary
     for start in range(0, len(pairs), BATCH_SIZE):
@@ -64,7 +64,7 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
 
 @torch.inference_mode()
 def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[HeadAlignment]:
-    """Compare every cross-attention head with the gold alignments, the best head first."""
+    """Compare every cross-attention head with the gold alignments; best head first."""
     device = loaded.model.generator.weight.device
     config = loaded.model.config
     source, target = word_coder(loaded.source).vocabulary, word_coder(loaded.target).vocabulary
@@ -85,8 +85,8 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
         words += int(gold.any(dim=-1).sum())
         for layer in range(config.n_decoder_layers):
             weights = recorder.records[f"decoder.layers.{layer}.cross_attn.weights"].cpu()  # (B, H, Q, K)
-            looked_at = weights.argmax(dim=-1, keepdim=True)  # (B, H, Q, 1)
-            right = gold[:, None].expand_as(weights).gather(-1, looked_at)
+            most_attended = weights.argmax(dim=-1, keepdim=True)  # (B, H, Q, 1)
+            right = gold[:, None].expand_as(weights).gather(-1, most_attended)
             hits[layer] += right.sum(dim=(0, 2, 3))
     found = [
         HeadAlignment(layer, head, hits[layer, head].item() / words)
@@ -97,13 +97,11 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
 
 
 def word_coder(coder: Coder) -> SentenceCoder:
-    """The coder itself, if it is one of whole words, as those of the built-in tasks are.
+    """The coder itself, checked to be of whole words, as the built-in tasks' are.
 
     Raises:
         TextError: for a coder of sub-words.
     """
     if not isinstance(coder, SentenceCoder):
-        raise TextError(
-            "The sentences of a built-in task are whole words: evaluate a model that reads those."
-        )
+        raise TextError("Built-in tasks have whole words: evaluate a model that reads whole words.")
     return coder

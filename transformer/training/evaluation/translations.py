@@ -1,4 +1,4 @@
-"""How good a translation model is: whole files translated in batches; BLEU and chrF."""
+"""Translation in batches, and its scores: BLEU and chrF."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ BATCH_SIZE = 200
 
 @dataclass(frozen=True)
 class TranslationScores:
-    """How close translations come to their references, over a whole corpus.
+    """Corpus scores of translations against their references.
 
     Attributes:
-        bleu: Papineni et al. 2002, from 0 to 100.
-        chrf: Popović 2015, from 0 to 100.
-        bleu_signature, chrf_signature: how sacrebleu computed them, in its own notation (Post 2018); figures
-            with the same signature may be compared.
-        four_grams: runs of four tokens in the translations. BLEU is a geometric mean over runs of one to four
-            tokens: where there is none of four it is 0, however good the translations are.
+        bleu: Papineni et al. 2002, 0 to 100.
+        chrf: Popović 2015, 0 to 100.
+        bleu_signature, chrf_signature: sacrebleu's settings (Post 2018); scores with the same signature are
+            comparable.
+        four_grams: number of 4-grams in the translations. Without any, BLEU is 0 however good they are.
     """
 
     bleu: float
@@ -44,16 +43,18 @@ def translate_all(
     settings: GenerationSettings | None = None,
     no_repeat: int | None = None,
 ) -> list[str]:
-    """Translate typed sentences with an encoder-decoder; the answer is in their order.
+    """Translate typed sentences with an encoder-decoder, in order.
 
     Args:
-        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
+        loaded: the model.
+        sentences: as typed.
+        beam_size: 1 for greedy decoding.
         alpha: of the beam search's length penalty.
-        settings: such as the model's own, whose rules are kept: see `decoding_request`.
-        no_repeat: tokens in a row that do not come twice, where there are no settings: see there too.
+        settings: such as the model's own: see `decoding_request`.
+        no_repeat: n-gram size without repetition, if there are no settings: see there too.
 
     Raises:
-        SentenceError: for a sentence without words, or with more than the model has positions for.
+        SentenceError: for an empty sentence, or one longer than the model has positions for.
     """
     sources = [source_ids(loaded, text) for text in sentences]
     found = translate_ids(
@@ -64,10 +65,10 @@ def translate_all(
 
 
 def source_ids(loaded: LoadedModel, sentence: str, what: str = "sentence") -> tuple[int, ...]:
-    """What the model reads of a typed sentence.
+    """The ids that the model reads for a typed sentence.
 
     Raises:
-        SentenceError: for no words at all, or too many; `what` names the sentence in the message.
+        SentenceError: for no words or too many; `what` names the sentence in the message.
     """
     return loaded.source.frame(encode_sentence(loaded, "source", sentence, what).ids)
 
@@ -81,11 +82,11 @@ def translate_ids(
     settings: GenerationSettings | None = None,
     no_repeat: int | None = None,
 ) -> Iterator[tuple[int, Target]]:
-    """Translate sources in batches of similar length, the shortest first: each one's index and target.
+    """Translate sources in batches of similar length, shortest first: the index and target of each.
 
     Args:
-        sources: as `source_ids` gives them.
-        loaded, beam_size, alpha, settings, no_repeat: as of `translate_all`.
+        sources: from `source_ids`.
+        loaded, beam_size, alpha, settings, no_repeat: as in `translate_all`.
     """
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     n_rows = max(1, BATCH_SIZE // beam_size)
@@ -106,7 +107,7 @@ def _targets(
     beam_size: int,
     alpha: float,
 ) -> list[Target]:
-    """The best target of each source, the same that it has alone."""
+    """The best target of each source, independent of its batch."""
     src = padded(loaded, sources)
     if beam_size == 1:
         return greedy_batch(loaded.model, src, request)
@@ -115,17 +116,17 @@ def _targets(
 
 
 def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> TranslationScores:
-    """Score translations against all their references, as sacrebleu does by default.
+    """Score translations against all their references with sacrebleu's defaults.
 
     Args:
-        translated: one a source, at least one.
-        references: one or more a source.
+        translated: one per source, at least one.
+        references: one or more per source.
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
     n_most = max(map(len, references))
-    none: Any = None  # which sacrebleu takes, though its types don't say so
+    none: Any = None  # allowed by sacrebleu, though not by its types
     streams = [[own[i] if i < len(own) else none for own in references] for i in range(n_most)]
     bleu, chrf = BLEU(), CHRF()
     found = bleu.corpus_score(translated, streams)
@@ -139,7 +140,7 @@ def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> Tra
 
 
 def sentence_chrf(translated: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
-    """The chrF of each translation by itself, against the reference that it is most like."""
+    """The chrF of each translation against its nearest reference."""
     from sacrebleu.metrics.chrf import CHRF
 
     chrf = CHRF()

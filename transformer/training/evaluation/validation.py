@@ -1,4 +1,4 @@
-"""How well a model does, while it is trained, on pairs that it is not trained on."""
+"""Scores of a model during training on validation pairs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ BATCH_SIZE = 64
 
 @dataclass(frozen=True)
 class ValidationScores:
-    """What a validation says.
+    """The scores of a validation.
 
     Attributes:
-        loss: cross-entropy without smoothing, in nats a sub-word, over all pairs.
+        loss: cross-entropy without smoothing, in nats per sub-word.
         bleu: of greedy translations against all references, 0 to 100.
         chrf: likewise.
     """
@@ -35,10 +35,9 @@ class ValidationScores:
 
     @property
     def merit(self) -> tuple[float, float]:
-        """What weights are chosen by, the more the better: chrF, and of two that are equal the lower loss.
+        """The key by which weights are chosen: higher chrF, then lower loss.
 
-        Not BLEU: it says nothing of translations with fewer than four tokens, nor of a model that has hardly
-        begun to learn, as long as no four tokens in a row are right.
+        Not BLEU, which is 0 for translations of fewer than four tokens, and early in training.
         """
         return self.chrf, -self.loss
 
@@ -53,7 +52,7 @@ class Translated:
 
 
 def valid_digest(paths: Sequence[Path]) -> str:
-    """A name of the contents of validation files; empty for none."""
+    """A digest of the contents of validation files; empty for none."""
     return " ".join(str(digest(path)) for path in paths)
 
 
@@ -61,16 +60,15 @@ class Validation:
     """Scores a model on the pairs of a file.
 
     Args:
-        paths: a file of pairs, or two aligned files; several translations of a source stand on neighbouring
-            lines.
-        loaded: the model that will be scored, as yet untrained.
+        paths: a file of pairs, or two aligned files; a source's further references are on neighbouring lines.
+        loaded: a model with the coders of those to be scored.
 
     Attributes:
         sources: with their references.
 
     Raises:
-        CorpusError: for files that can't be read, or hold no pairs.
-        SentenceError: for a sentence without words, or with more than the model has positions for.
+        CorpusError: for files that can't be read or have no pairs.
+        SentenceError: for an empty sentence, or one longer than the model has positions for.
     """
 
     def __init__(self, paths: Sequence[Path], loaded: LoadedModel) -> None:
@@ -83,7 +81,7 @@ class Validation:
         self._examples.sort(key=lambda example: example.length)
 
     def __call__(self, loaded: LoadedModel) -> ValidationScores:
-        """Score a model; afterwards it is in the mode that it was in."""
+        """Score a model; its training mode is restored."""
         was_training = loaded.model.training
         loaded.model.eval()
         translated = self.translate(loaded)
@@ -93,7 +91,7 @@ class Validation:
         return ValidationScores(loss, found.bleu, found.chrf)
 
     def translate(self, loaded: LoadedModel) -> list[Translated]:
-        """Translate every source greedily. The model is in eval mode."""
+        """Translate every source greedily; the model is in eval mode."""
         translations = translate_all(loaded, [one.source for one in self.sources])
         return [
             Translated(one.source, translation, one.references)

@@ -1,1 +1,1 @@
-"""Training runs that users start and watch: each in a process of its own."""
+"""Live training runs that users start and watch, each in its own process."""

@@ -1,4 +1,4 @@
-"""What a live training run may be asked for: small enough that one can wait for it."""
+"""The options of a live training run, limited so that it is short."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from transformer.training.plan import (
 from transformer.training.prepare import find_leak
 
 WARMUP_SHARE = 0.1
-"""Of the steps: in them the learning rate rises."""
+"""Warmup as a share of the steps."""
 BATCH_TOKENS = 512
-"""Positions of a batch, padding included."""
+"""Positions per batch, padding included."""
 N_SNAPSHOTS = 10
 N_LAYERS, N_HEADS, D_MODEL = 2, 4, 64
-"""Sizes where nothing else is said."""
+"""Default sizes."""
 MAX_LEN = {"toy-en-it": 128, "copy": 32, "reverse": 32, "sort": 32}
-"""The longest sentence, in tokens, that a model of the task accepts."""
+"""Longest sentence of each task's models, in tokens."""
 
 RANGES = {
     "n_layers": (1, 6),
@@ -34,7 +34,7 @@ RANGES = {
     "steps": (1, 20_000),
     "seed": (0, 2**31 - 1),
 }
-"""The least and the most of the whole numbers; a server has other users to serve too."""
+"""Ranges of the integers; a server has other users to serve too."""
 CHOICES = {
     "task": get_args(TaskName),
     "norm_position": NORM_POSITIONS,
@@ -55,19 +55,22 @@ def live_plan(
     seed: int = 1,
     leak: str = "",
 ) -> TrainingPlan:
-    """All choices of a live training run: the same plan gives the same weights.
+    """The plan of a live training run; the same plan gives the same weights.
 
     Args:
-        n_layers: of the encoder, and as many of the decoder.
+        task: a built-in task.
+        n_layers: of the encoder, and of the decoder.
+        n_heads: attention heads per layer.
         d_model: width of the residual stream; the feed-forward is four times as wide.
-        steps: updates.
-        peak: the highest learning rate.
-        schedule: the course of the learning rate after its rise.
-        seed: of the first weights and of the sentences.
+        norm_position: one of NORM_POSITIONS.
+        steps: number of updates.
+        peak: highest learning rate.
+        schedule: of the learning rate after warmup.
+        seed: of initial weights and sentences.
         leak: a change that leaks the labels, one of transformer.training.leaks; empty for none.
 
     Raises:
-        PlanError: for an unknown choice, or a number that is too small or too large.
+        PlanError: for an unknown choice, or a number out of range.
     """
     given = dict(locals())
     for name, allowed in CHOICES.items():
@@ -96,7 +99,7 @@ def live_plan(
             n_decoder_layers=n_layers,
             d_ff=4 * d_model,
             max_len=MAX_LEN[task],
-            dropout=0.0,  # few sentences come twice, so there is little to learn by heart
+            dropout=0.0,  # few sentences are seen twice, so there is little to memorise
             norm_position=norm_position,
             leak=leak,
         ),

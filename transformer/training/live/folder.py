@@ -1,4 +1,4 @@
-"""What a live training run and the server tell each other: files in a folder that is theirs alone."""
+"""The folder through which a live training run and the server communicate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.data.tasks import TASKS
 from transformer.files import write_json, write_tensors
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
-from transformer.training.finishing import set_weights, weights_of
+from transformer.training.finishing import copy_weights, set_weights
 from transformer.training.folder import TrainingFolder
 from transformer.training.metrics import read_lines
 from transformer.training.plan import TrainingPlan
@@ -22,12 +22,12 @@ from transformer.training.prepare import new_model, task_coders
 from transformer.training.snapshots import History, load_snapshot
 
 ALIVE, STOP = b".", b"s"
-"""What the server says to the process: somebody is there; save and end."""
+"""Messages from the server to the process: a user is there; save and end."""
 
 Ending = Literal["finished", "stopped", "deserted", "failed"]
 
 N_LATEST = 20
-"""Updates whose speed is the speed now."""
+"""Latest updates over which the speed is averaged."""
 
 _STEP = "step"
 
@@ -37,8 +37,8 @@ class Ended:
     """How a process ended.
 
     Attributes:
-        how: finished all steps, was asked to stop, heard nothing of the server for too long, or failed.
-        message: what went wrong; empty unless it failed.
+        how: finished all steps, stopped on request, deserted by the server for too long, or failed.
+        message: the error; empty unless it failed.
     """
 
     how: Ending
@@ -47,13 +47,13 @@ class Ended:
 
 @dataclass(frozen=True)
 class LearningCurves:
-    """What a live run has done so far.
+    """The metrics of a live run so far.
 
     Attributes:
         history: of the updates.
-        checked_steps: after which held-out sentences were tried.
-        exact: the share of them that came out right, for each of these steps.
-        tokens_per_second: labels, on average over the latest updates; 0 before the first.
+        checked_steps: steps at which held-out sentences were translated.
+        exact: share of exact translations at each of these steps.
+        tokens_per_second: labels per second, averaged over the latest updates; 0 before the first.
     """
 
     history: History = field(default_factory=History)
@@ -63,7 +63,7 @@ class LearningCurves:
 
 
 class LiveFolder(TrainingFolder):
-    """The folder of one live run: of a training run, with what the server and the process tell each other."""
+    """The folder of one live run."""
 
     def __init__(self, out: Path) -> None:
         super().__init__(out)
@@ -76,26 +76,26 @@ class LiveFolder(TrainingFolder):
         self.save_plan(plan)
 
     def show_weights(self, model: Transformer, step: int) -> None:
-        """Show the weights of a step to whoever looks, whole or not at all. Raises OSError."""
-        write_tensors(self._shown, weights_of(model), {_STEP: str(step)})
+        """Publish the weights of a step, whole or not at all. Raises OSError."""
+        write_tensors(self._shown, copy_weights(model), {_STEP: str(step)})
 
     def shown_at(self) -> int | None:
-        """When weights were shown last, in nanoseconds; None before the first."""
+        """Time of the last published weights in nanoseconds; None before the first."""
         return self._shown.stat().st_mtime_ns if self._shown.exists() else None
 
     def shown_step(self) -> int | None:
-        """The step of the weights that are shown; None before the first."""
+        """Step of the published weights; None before the first."""
         if not self._shown.exists():
             return None
         with safe_open(self._shown, framework="pt") as file:
             return int(file.metadata()[_STEP])
 
     def read_weights(self, plan: TrainingPlan, step: int | None = None) -> tuple[int, LoadedModel]:
-        """The weights that are shown, or those kept of a step, as a frozen model with its step.
+        """The published weights, or the snapshot of a step, as a frozen model with its step.
 
         Raises:
             OSError: when there are none.
-            CheckpointError: when the vocabularies or weights can't be read.
+            CheckpointError: when vocabularies or weights can't be read.
         """
         assert plan.data.task is not None
         task = TASKS[plan.data.task]
@@ -111,22 +111,22 @@ class LiveFolder(TrainingFolder):
         return found, loaded
 
     def write_ended(self, ended: Ended) -> None:
-        """Leave word of how it ended. Raises OSError."""
+        """Record how the process ended. Raises OSError."""
         write_json(self._ended, vars(ended))
 
     def read_ended(self) -> Ended | None:
-        """Read how the last process ended; None where it left no word."""
+        """How the last process ended; None if it left no record."""
         try:
             return Ended(**json.loads(self._ended.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
 
     def forget_ended(self) -> None:
-        """Before a process begins."""
+        """Remove the record, before a new process starts."""
         self._ended.unlink(missing_ok=True)
 
     def read_curves(self) -> LearningCurves:
-        """What has been done so far; a line that is still being written is left for the next time."""
+        """The metrics so far, without a line that is still being written."""
         lines = read_lines(self.metrics)
         updates = [line for line in lines if "loss" in line]
         checks = [line for line in lines if "exact" in line]

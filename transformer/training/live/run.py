@@ -1,4 +1,4 @@
-"""A live training run as the server sees it: begin, stop, resume, look; and how many there may be."""
+"""Live training runs as the server controls them: start, stop, resume, read; and their number."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from transformer.files import CODE
 from transformer.loaded import LoadedModel
 from transformer.training.live.folder import ALIVE, STOP, Ended, LearningCurves, LiveFolder
 from transformer.training.plan import TaskName, TrainingPlan
-from transformer.training.snapshots import kept_snapshots
+from transformer.training.snapshots import saved_snapshots
 
 Status = Literal["starting", "running", "stopping", "stopped", "deserted", "finished", "failed"]
 ACTIVE: tuple[Status, ...] = ("starting", "running", "stopping")
-"""When it trains, or is about to, or is about to end."""
+"""Statuses in which a run has a process."""
 
 SILENCE_SECONDS = 90.0
-"""A run that nobody has asked about for so long stops. Browsers wake hidden pages once a minute."""
+"""A run stops after this time without a request. Browsers wake hidden pages once a minute."""
 _WORKER = "transformer.training.live.worker"
 
 
 class FullError(RuntimeError):
-    """As many live runs are active as there may be; the message says what to do."""
+    """The maximum number of live runs is active."""
 
 
 class TrainingSlots:
-    """How many live runs there may be at a time on this machine.
+    """The limit on simultaneous live runs.
 
     Args:
         count: at least 1.
@@ -41,14 +41,12 @@ class TrainingSlots:
         self._free = threading.BoundedSemaphore(count)
 
     def take(self) -> None:
-        """Take a slot. Raises FullError when all are taken."""
+        """Take a slot; raises FullError when there is none."""
         if not self._free.acquire(blocking=False):
-            others = (
-                "one training run is active" if self.count == 1 else f"{self.count} training runs are active"
-            )
+            others = "one training run is" if self.count == 1 else f"{self.count} training runs are"
             raise FullError(
-                f"At the moment {others} on this machine already, as many as it takes at a time. Each is "
-                "over in a few minutes: try again then."
+                f"{others.capitalize()} active on this machine, its maximum. Try again in a few minutes, "
+                "when one is over."
             )
 
     def give_back(self) -> None:
@@ -57,11 +55,11 @@ class TrainingSlots:
 
 
 class LiveTraining:
-    """One live run, with a folder of its own that is gone when the run is closed or forgotten.
+    """One live run, with a temporary folder that is removed when the run is closed or garbage-collected.
 
     Args:
-        plan: what is to be done.
-        slots: one of them is taken while a process runs.
+        plan: of the run.
+        slots: one is taken while a process runs.
         silence: seconds without `keep_alive` after which the process saves and ends.
 
     Raises:
@@ -82,10 +80,10 @@ class LiveTraining:
         self._models: dict[int, LoadedModel] = {}
 
     def start(self) -> None:
-        """Begin, or resume where it was; nothing happens while it trains.
+        """Start or resume; does nothing while it is active.
 
         Raises:
-            FullError: when no more live runs may be active.
+            FullError: when all slots are taken.
             OSError: when no process can be started.
         """
         with self._lock:
@@ -105,18 +103,18 @@ class LiveTraining:
             self._reaper.start()
 
     def stop(self) -> None:
-        """Ask it to save and end; it does so after the update that it is at."""
+        """Request that it saves and ends after the current update."""
         with self._lock:
             self._is_stopping = True
             self._say(STOP)
 
     def keep_alive(self) -> None:
-        """Tell it that somebody is there."""
+        """Tell it that a user is there."""
         with self._lock:
             self._say(ALIVE)
 
     def close(self) -> None:
-        """End it at once and remove everything that it kept."""
+        """End it at once and remove its folder."""
         with self._lock:
             if self._process is not None:
                 self._process.kill()
@@ -124,34 +122,34 @@ class LiveTraining:
             self._temporary.cleanup()
 
     def settle(self) -> None:
-        """Wait until a process that has ended is gone and its slot is free."""
+        """Wait until the slot of an ended process is free."""
         if self._reaper is not None:
             self._reaper.join()
 
     @property
     def task(self) -> TaskName:
-        """What is learned."""
+        """The built-in task that it learns."""
         assert self.plan.data.task is not None
         return self.plan.data.task
 
     @property
     def n_steps(self) -> int:
-        """Updates that are planned."""
+        """Number of planned updates."""
         return self.plan.updates.steps
 
     @property
     def process_id(self) -> int | None:
-        """Of the latest process; None before the first."""
+        """Id of the latest process; None before the first."""
         return None if self._process is None else self._process.pid
 
     @property
     def is_active(self) -> bool:
-        """Whether its status is one of `ACTIVE`."""
+        """True if its status is one of `ACTIVE`."""
         return self.status in ACTIVE
 
     @property
     def status(self) -> Status:
-        """What it does now, or how it ended."""
+        """Its current status, or how it ended."""
         with self._lock:
             ended = self._ended()
             if ended is not None:
@@ -162,20 +160,20 @@ class LiveTraining:
 
     @property
     def message(self) -> str:
-        """What went wrong; empty when nothing did."""
+        """The error; empty if there is none."""
         with self._lock:
             ended = self._ended()
             return "" if ended is None else ended.message
 
     def curves(self) -> LearningCurves:
-        """What has been done so far."""
+        """The metrics so far."""
         return self.folder.read_curves()
 
     def model(self, step: int | None = None) -> tuple[int, LoadedModel] | None:
-        """The model as it is now, or was at one of `moments`, with its step; None before there is one.
+        """The model as it is now, or at one of `moments`, with its step; None before there is one.
 
         Raises:
-            OSError: for a step that was not kept.
+            OSError: for a step without a snapshot.
             CheckpointError: when the shipped vocabularies can't be read.
         """
         with self._lock:
@@ -190,23 +188,23 @@ class LiveTraining:
             return shown, self._models[shown]
 
     def moments(self) -> tuple[int, ...]:
-        """The steps of which the model was kept, rising."""
-        return kept_snapshots(self.folder.out)
+        """The steps with a snapshot, rising."""
+        return saved_snapshots(self.folder.out)
 
     def _ended(self) -> Ended | None:
-        """How it ended: what the process left word of, or what its system says of it; None while it runs."""
+        """How it ended: as the process recorded, or by its exit status; None while it runs."""
         if self._process is None:
             return Ended("stopped")
-        status = self._process.poll()  # before the word is looked for: it may be left in between
-        word = self.folder.read_ended()
-        return word if word or status is None else Ended("failed", _crash(status))
+        status = self._process.poll()  # before reading the record, which may be written in between
+        record = self.folder.read_ended()
+        return record if record or status is None else Ended("failed", _crash(status))
 
     def _say(self, what: bytes) -> None:
         if self._process is None or self._process.stdin is None:
             return
         try:
             self._process.stdin.write(what)
-        except (OSError, ValueError):  # it ends at this moment: the pipe is broken, or closed already
+        except (OSError, ValueError):  # it has just ended, and the pipe is broken or closed
             return
 
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -225,7 +223,7 @@ class LiveTraining:
         return process
 
     def _reap(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for the end of a process, so that it leaves no zombie and its slot is free."""
+        """Wait for a process to end, so that it leaves no zombie and frees its slot."""
         process.wait()
         self._slots.give_back()
         assert process.stdin is not None
@@ -233,13 +231,13 @@ class LiveTraining:
 
 
 class UserTraining:
-    """The live run of one user: one at a time.
+    """The live runs of one user, one at a time.
 
     Args:
-        slots: that all users share.
+        slots: shared by all users.
 
     Attributes:
-        training: the latest; None before the first.
+        training: the latest one; None before the first.
     """
 
     def __init__(self, slots: TrainingSlots) -> None:
@@ -247,11 +245,11 @@ class UserTraining:
         self._slots = slots
 
     def begin(self, plan: TrainingPlan) -> None:
-        """Begin a run in the place of the one before, whose folder is removed.
+        """Start a run, which replaces the previous one.
 
         Raises:
-            FullError: when no more live runs may be active; the one before is kept.
-            OSError: when no process can be started, or it can't have a folder.
+            FullError: when all slots are taken; a previous run that is over is kept.
+            OSError: when no process can be started, or its folder can't be made.
         """
         if self.training is not None:
             if self.training.is_active:
@@ -277,10 +275,10 @@ class UserTraining:
 def _crash(status: int) -> str:
     if status < 0:
         return (
-            f"The system ended the process of the run (signal {-status}), perhaps because there was too "
-            "little memory. Resume it from where it was last saved, or start a smaller one."
+            f"The system killed the process of the run (signal {-status}), perhaps for lack of memory. "
+            "Resume it from the last saved state, or start a smaller one."
         )
     return (
-        f"The process of the run ended without a word (exit status {status}): the terminal of the server "
-        "says more. Resume it from where it was last saved, or restart it."
+        f"The process of the run ended unexpectedly (exit status {status}): see the server's terminal. "
+        "Resume it from the last saved state, or restart it."
     )

@@ -1,8 +1,8 @@
 """The process of a live training run: `python -m transformer.training.live.worker FOLDER SECONDS`.
 
-It trains, saves and shows its weights; the server tells it through standard input that somebody is still
-there. When nothing comes for so many seconds it saves and ends; when the other end is closed, because the
-server is gone, it clears its folder away and ends.
+It trains, saves and publishes its weights. The server tells it through standard input that a user is still
+there: after SECONDS without a message it saves and ends. When standard input is closed, because the server is
+gone, it removes its folder and ends.
 """
 
 from __future__ import annotations
@@ -38,51 +38,52 @@ SAVE_SECONDS = 10.0
 
 
 class Audience(Stop, Protocol):
-    """Those for whom a run is."""
+    """A source of stop requests that knows whether users are there."""
 
     @property
     def is_deserted(self) -> bool:
-        """Whether it stops because nobody has been heard of for too long."""
+        """True if the run stops because no user was there for too long."""
         ...
 
 
 class Listener:
-    """Listens to the server, in a thread of its own.
+    """Reads the server's messages in its own thread.
 
     Args:
-        silence: seconds after which nobody is thought to be there.
+        silence: seconds without a message after which the run is deserted.
 
     Attributes:
-        is_orphaned: whether the server is gone.
+        is_orphaned: True once the server is gone.
     """
 
     def __init__(self, silence: float) -> None:
         self.is_orphaned = False
-        self._is_asked_to_stop = False
+        self._stop_requested = False
         self._silence = silence
-        self._heard = time.monotonic()
+        self._last_message = time.monotonic()
         threading.Thread(target=self._listen, daemon=True).start()
 
     @property
     def is_made(self) -> bool:
-        """Whether the run is to stop: the server said so, is gone, or has been silent for too long."""
-        return self._is_asked_to_stop or self.is_orphaned or self.is_deserted
+        """True if the server requested a stop, is gone, or was silent for too long."""
+        return self._stop_requested or self.is_orphaned or self.is_deserted
 
     @property
     def is_deserted(self) -> bool:
-        """Whether nothing has come for too long, without a word from the server to stop."""
-        is_told = self._is_asked_to_stop or self.is_orphaned
-        return not is_told and time.monotonic() - self._heard > self._silence
+        """True if the server was silent for too long, without requesting a stop."""
+        if self._stop_requested or self.is_orphaned:
+            return False
+        return time.monotonic() - self._last_message > self._silence
 
     def _listen(self) -> None:
-        while said := os.read(sys.stdin.fileno(), 4096):
-            self._heard = time.monotonic()
-            self._is_asked_to_stop |= STOP in said
+        while message := os.read(sys.stdin.fileno(), 4096):
+            self._last_message = time.monotonic()
+            self._stop_requested |= STOP in message
         self.is_orphaned = True
 
 
 def train(folder: LiveFolder, audience: Audience) -> Ended:
-    """Train as the plan in a folder says; what goes wrong is said in words."""
+    """Train by the plan in a folder; errors become messages."""
     try:
         return _train(folder, folder.saved_plan(), audience)
     except NonFiniteError as error:
@@ -90,7 +91,7 @@ def train(folder: LiveFolder, audience: Audience) -> Ended:
     except (StateError, PlanError, CheckpointError) as error:
         return Ended("failed", str(error))
     except OSError as error:
-        return Ended("failed", f"Nothing can be saved in {folder.path} ({error.strerror or error}).")
+        return Ended("failed", f"The run can't be saved in {folder.path} ({error.strerror or error}).")
 
 
 def _train(folder: LiveFolder, plan: TrainingPlan, audience: Audience) -> Ended:
@@ -126,7 +127,7 @@ def _train(folder: LiveFolder, plan: TrainingPlan, audience: Audience) -> Ended:
 
 
 def exact_share(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> float:
-    """The share of held-out pairs that a model being trained translates exactly."""
+    """The share of held-out pairs that a model in training translates exactly."""
     loaded.model.eval()
     right = sum(translation.exact for translation in translations(loaded, pairs))
     loaded.model.train()
@@ -134,19 +135,19 @@ def exact_share(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> float:
 
 
 def work(folder: Path, silence: float) -> None:
-    """Be the process of a live run, and leave word of how it ended."""
-    listener, kept = Listener(silence), LiveFolder(folder)
+    """Run a live run and record how it ended."""
+    listener, live_folder = Listener(silence), LiveFolder(folder)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     torch.set_num_threads(1)
     keep_freed_memory()
-    ended = train(kept, listener)
+    ended = train(live_folder, listener)
     if listener.is_orphaned:
         shutil.rmtree(folder, ignore_errors=True)
     else:
-        kept.write_ended(ended)
+        live_folder.write_ended(ended)
 
 
 if __name__ == "__main__":
     work(Path(sys.argv[1]), float(sys.argv[2]))
-    os._exit(0)  # all is written: the interpreter's own end takes seconds on a busy machine
+    os._exit(0)  # everything is written, and a normal exit takes seconds on a busy machine

@@ -9,21 +9,21 @@ import torch
 from torch import Tensor
 
 _ROWS = 64
-"""Tokens whose logits are worked on together: few enough to stay in a core's cache."""
+"""Tokens whose logits are processed together, few enough for a core's cache."""
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """The loss, and its gradient with it: softmax(logits) - wanted.
+    """The loss together with its gradient, softmax(logits) - wanted.
 
-    The logits are an update's largest tensor. Composed of torch's operations, each with a gradient of its
-    own, the loss goes over them a dozen times; here it goes over them once, a few rows at a time.
+    The logits are an update's largest tensor. Composed from torch's operations the loss would pass over them
+    a dozen times; here it passes once, a few rows at a time.
     """
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor, smoothing: float, pad_id: int) -> Tensor:
         sums = torch.promote_types(logits.dtype, torch.float32)
         counts = (labels != pad_id)[:, None]  # (N, 1)
-        # Before the loss's scale most words' shares are too small for float16.
+        # Unscaled, most gradients are too small for float16.
         kind = sums if logits.dtype == torch.float16 else logits.dtype
         gradient = torch.empty_like(logits, dtype=kind)
         losses = []
@@ -45,29 +45,29 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        (gradient,) = ctx.saved_tensors  # nobody else's: it may be scaled where it is
+        (gradient,) = ctx.saved_tensors  # used here only, so it may be scaled in place
         return gradient.mul_(grads[0].to(gradient.dtype)).to(ctx.kind), None, None, None
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, smoothing: float, pad_id: int) -> Tensor:
-    """Measure how far predictions are from the labels, summed over all labels but padding.
+    """Label-smoothed cross-entropy in nats, summed over all labels but padding.
 
-    The label's share of the wanted distribution is 1 - smoothing; the rest is spread evenly over all V words,
-    the label among them. Divide by `count_labels` for the mean of a token, in nats.
+    The label has 1 - smoothing of the wanted distribution; the rest is uniform over all V words, including
+    the label. Divide by `count_labels` for the mean per token.
 
     Args:
-        logits: (B, T, V); in half precision too, the sums are in float32 at least.
+        logits: (B, T, V); half precision is summed in float32.
         labels: (B, T) ids.
         smoothing: epsilon_ls, 0.1 in the paper; 0 is plain cross-entropy.
-        pad_id: the label that counts for nothing.
+        pad_id: the label to ignore.
 
     Returns:
-        a scalar; float32, or float64 for such logits.
+        A scalar; float32, or float64 for such logits.
     """
     apply: Callable[..., Tensor] = _SmoothedCrossEntropy.apply
     return apply(logits.flatten(0, -2), labels.flatten(), smoothing, pad_id)
 
 
 def count_labels(labels: Tensor, *, pad_id: int) -> int:
-    """Count the labels that are no padding."""
+    """The number of labels that are not padding."""
     return int((labels != pad_id).sum())

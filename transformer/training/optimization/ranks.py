@@ -1,4 +1,4 @@
-"""The processes of one training run: on one machine or several, one per GPU, started by torchrun."""
+"""The processes of one training run, one per GPU, on one or several machines, started by torchrun."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 _PATIENCE = timedelta(days=7)
-"""How long processes wait for each other, while one encodes a corpus say. A process that ends is noticed at
-once: its connections close, and torchrun ends the others."""
+"""How long processes wait for each other, while one encodes a corpus say. The end of a process is noticed at
+once, as its connections close and torchrun ends the others."""
 
 
 class RanksError(RuntimeError):
-    """Processes that can't train together; the message says why and what to do."""
+    """The processes can't train together."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """The processes that train one model together, and which of them this is.
+    """The processes that train one model together.
 
     Attributes:
-        rank: this process's number, from 0.
-        count: how many there are.
-        control: the group in which they agree, on the CPU whatever they compute on; None for one process.
+        rank: of this process, from 0.
+        count: number of processes.
+        control: their group for exchanging numbers on the CPU; None for one process.
     """
 
     rank: int = 0
@@ -38,11 +38,11 @@ class Ranks:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that prints and writes."""
+        """True for the process that prints and writes."""
         return self.rank == 0
 
     def total(self, value: float) -> float:
-        """Add up a number over all processes; each of them gets the sum."""
+        """The sum of a number over all processes, in each of them."""
         if self.control is None:
             return value
         numbers = torch.tensor([value], dtype=torch.float64)
@@ -50,7 +50,7 @@ class Ranks:
         return float(numbers)
 
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """Collect a CPU tensor of the same shape from every process, by rank."""
+        """A CPU tensor of the same shape from every process, by rank."""
         if self.control is None:
             return [tensor]
         tensors = [torch.empty_like(tensor) for _ in range(self.count)]
@@ -58,11 +58,11 @@ class Ranks:
         return tensors
 
     def wait(self) -> None:
-        """Wait until all processes have come here."""
+        """Wait for all processes."""
         self.total(0)
 
     def together(self, model: nn.Module) -> nn.Module:
-        """Wrap a model so that every backward averages the gradients of all processes."""
+        """Wrap a model so that backward averages the gradients of all processes."""
         if self.control is None:
             return model
         device = next(model.parameters()).device
@@ -77,22 +77,22 @@ ALONE = Ranks()
 
 
 def launched_ranks() -> int:
-    """How many processes torchrun has started with this one; 1 without torchrun."""
+    """The number of processes that torchrun started; 1 without torchrun."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def own_device(device: torch.device) -> torch.device:
-    """The device of this process among those of its machine: each has a GPU of its own.
+    """The device of this process: each has its own GPU.
 
     Raises:
-        RanksError: when there are more processes than GPUs, or for a kind that processes can't share.
+        RanksError: for more processes than GPUs, or a device that processes can't share.
     """
     if device.type == "cpu" or launched_ranks() == 1:
         return device
     local = int(os.environ["LOCAL_RANK"])
     if device.type != "cuda":
         raise RanksError(
-            f"Several processes can't train on {device.type}: give --device cpu, or start one alone."
+            f"Several processes can't train on {device.type}: give --device cpu, or start only one."
         )
     if local >= torch.cuda.device_count():
         raise RanksError(
@@ -102,14 +102,14 @@ def own_device(device: torch.device) -> torch.device:
     return torch.device("cuda", local)
 
 
-def is_loss_of_a_process(error: RuntimeError) -> bool:
-    """Whether it says that another process can't be reached any more."""
+def is_lost_process(error: RuntimeError) -> bool:
+    """True if another process can no longer be reached."""
     return isinstance(error, dist.DistError) or "gloo" in str(error)
 
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[Ranks]:
-    """Join the processes that torchrun has started; `ALONE` without torchrun."""
+def join_ranks(device: torch.device) -> Iterator[Ranks]:
+    """Join the processes that torchrun started; `ALONE` without torchrun."""
     if launched_ranks() == 1:
         yield ALONE
         return
@@ -118,4 +118,4 @@ def joined(device: torch.device) -> Iterator[Ranks]:
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
     control = dist.new_group(backend="gloo", timeout=_PATIENCE)
     yield Ranks(dist.get_rank(), dist.get_world_size(), control)
-    dist.destroy_process_group()  # not after an error: it would wait for those that have ended
+    dist.destroy_process_group()  # not after an error: it would wait for ended processes

@@ -1,4 +1,4 @@
-"""How the learning rate changes over the steps of a training run, counted from 1."""
+"""Learning rate schedules, by step from 1."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ def paper_rate(step: int, *, d_model: int, warmup_steps: int) -> float:
 
 
 def inverse_root_rate(step: int, *, peak: float, warmup_steps: int) -> float:
-    """The paper's course with a peak of one's own choice."""
+    """The paper's schedule with a given peak."""
     return peak * min(step / warmup_steps, math.sqrt(warmup_steps / step))
 
 
 def linear_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
     """Rise linearly to the peak, then fall linearly to almost 0 at the last step.
 
-    Where the length of the run is known this ends better than the paper's schedule (section 5.3,
-    equation 3), whose rate is high to the end.
+    If the length of the run is known, this gives a better model than the paper's schedule (section 5.3,
+    equation 3), whose rate stays high.
     """
     rise = step / warmup_steps
     fall = (total_steps + 1 - step) / (total_steps + 1 - warmup_steps)

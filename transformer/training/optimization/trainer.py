@@ -1,4 +1,4 @@
-"""Training as a generator of steps: the command line prints them, a page draws them, a test counts them."""
+"""Updates of a model: loss, gradient, clipping, Adam."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from transformer.training.optimization.ranks import ALONE, Ranks
 Precision = Literal["float32", "bfloat16", "float16"]
 
 MOST_SKIPPED = 40
-"""Updates in a row that float16 may skip: each halves the loss's scale, so by then it is not the scale."""
+"""Consecutive updates that float16 may skip. Each halves the loss scale, which then can't be the cause."""
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss or a gradient that is not finite; the weights are those before the update."""
+    """A loss, a gradient or weights are not finite; the model is as before the update."""
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """What one update did.
+    """One update.
 
     Attributes:
         step: from 1.
-        loss: mean over the labels of all batches before the update, in nats, with label smoothing.
-        n_tokens: labels.
+        loss: before the update, mean over the labels of all batches, in nats, with label smoothing.
+        n_tokens: number of labels.
         learning_rate: of this update.
-        gradient_norm: before it was clipped.
-        skipped: whether the weights stayed as they were, because the gradient was not finite in float16.
+        gradient_norm: before clipping.
+        skipped: True if the weights were not updated because the gradient was not finite in float16.
     """
 
     step: int
@@ -51,17 +51,17 @@ class TrainingStep:
 class Trainer:
     """Updates an encoder-decoder model with Adam as in the paper (section 5.3).
 
-    The model is in training mode at each update. Dropout, if it has any, draws from torch's own generator.
+    Updates set the model to training mode. Dropout draws from torch's default generator.
 
     Args:
         model: its parameters change; batches are copied to its device.
-        rate: the learning rate of a step, counted from 1.
-        smoothing: of the labels (section 5.4).
-        max_gradient_norm: longer gradients are shortened to it.
-        precision: of the products of matrices; weights, sums and the optimizer stay in float32. float16 needs
-            a GPU: small gradients are kept from vanishing by a scale of the loss.
-        compiled: whether torch.compile makes the model faster; the first updates take long then.
-        ranks: the processes that update their copies of the model together.
+        rate: the learning rate of a step, from 1.
+        smoothing: label smoothing (section 5.4).
+        max_gradient_norm: gradients are clipped to it.
+        precision: of matrix products; weights, sums and the optimizer stay in float32. float16 needs a GPU,
+            and scales the loss to keep small gradients from vanishing.
+        compiled: use torch.compile; the first updates then take long.
+        ranks: the processes that train together.
 
     Attributes:
         step: updates so far.
@@ -95,14 +95,14 @@ class Trainer:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model."""
         return self.model.generator.weight.device
 
     def update(self, batches: Sequence[Batch]) -> TrainingStep:
-        """Make one update by the gradient of one batch, or of several whose gradients add up.
+        """Make one update by the gradient of one or several batches.
 
         Args:
-            batches: not empty; of this process, where there are several: equally many in each of them.
+            batches: of this process, at least one, equally many in every process.
 
         Raises:
             NonFiniteError: when the loss or the gradient is not finite; nothing has changed then.
@@ -118,7 +118,7 @@ class Trainer:
         loss = torch.zeros((), device=self.device)
         for number, batch in enumerate(batches, start=1):
             with self._alone_unless(number == len(batches)):
-                # Several processes' gradients are averaged, where their sum is wanted: hence the factor.
+                # The gradients of processes are averaged, but their sum is wanted: hence ranks.count.
                 part = self._loss(batch.to(self.device)) / (n_tokens / self.ranks.count)
                 torch.autograd.backward(self.scaler.scale(part))
             loss += part.detach()
@@ -128,7 +128,7 @@ class Trainer:
         return TrainingStep(self.step, mean_loss, n_tokens, learning_rate, gradient_norm, skipped)
 
     def _alone_unless(self, is_last: bool) -> AbstractContextManager[None]:
-        """Let processes exchange gradients once an update, with its last batch."""
+        """Let processes exchange gradients only with the last batch of an update."""
         if isinstance(self._together, DistributedDataParallel) and not is_last:
             return self._together.no_sync()
         return nullcontext()
@@ -140,7 +140,7 @@ class Trainer:
         return cross_entropy(logits, batch.labels, smoothing=self._smoothing, pad_id=self.model.config.pad_id)
 
     def _descend(self, loss: float) -> tuple[float, bool]:
-        """Clip the gradient and let Adam follow it; returns its norm, and whether float16 had to skip it."""
+        """Clip the gradient and update; returns its norm, and True if float16 skipped the update."""
         self.scaler.unscale_(self.optimizer)
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self._max_gradient_norm))
         skipped = not (math.isfinite(norm) and math.isfinite(loss))
