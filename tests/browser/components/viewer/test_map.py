@@ -299,7 +299,7 @@ def test_hidden_mass_is_spread_over_the_rest(page: Page, url: str) -> None:
 def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> None:
     view = open_view(page, url, "viewer", "queries=100&keys=100&look=map")
     note = view.locator(".hl-map > .hl-note")
-    expect(note).not_to_contain_text("to come")
+    expect(note).not_to_contain_text("loading")
     head(view, 7).dblclick()
     view.locator(".hl-map .hl-box").evaluate("box => box.scrollTo(0, 1e6)")
     wait_until(page, lambda: map_state(view)["scrolled"] > 0, "it does not scroll")
