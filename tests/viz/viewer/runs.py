@@ -25,7 +25,7 @@ MODELS = KINDS | {"words": lambda: tiny_model(2), "sub-words": lambda: tiny_subw
 
 
 @cache
-def held(kind: str) -> tuple[LoadedModel, Run, ViewerRun]:
+def viewed(kind: str) -> tuple[LoadedModel, Run, ViewerRun]:
     loaded = MODELS[kind]()
     run = run_sentence(loaded, TEXT, TARGET)
     other = tiny_model(3)

@@ -11,7 +11,7 @@ import torch
 
 from tests.support.models import tiny_model
 from tests.viz.mounted import unpack_frame
-from tests.viz.viewer.runs import LIGHT, TARGET, TEXT, assert_same, held, long_run, update
+from tests.viz.viewer.runs import LIGHT, TARGET, TEXT, assert_same, long_run, update, viewed
 from transformer.analysis.attention_maps import FUTURE, attention_record
 from transformer.run import force, run_sentence
 from viz.figures.labels import visible
@@ -31,7 +31,7 @@ from viz.viewer.viewer_run import view_run, view_weights
 
 @pytest.mark.parametrize("kind", ["words", "rotary"])
 def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
-    _, run, own = held(kind)
+    _, run, own = viewed(kind)
     data, arrays = unpack_frame(run_frame(own, LIGHT, channel="here", grid=False))
     assert (data["channel"], data["whole"], data["grid"], data["detail"]) == ("here", True, False, True)
     assert [family["name"] for family in data["families"]] == list(own.attentions)
@@ -53,7 +53,7 @@ def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
 
 def test_sides_and_depths_are_unequal_here() -> None:
     """So that a swapped axis or stack could not hide in these tests."""
-    own = held("words")[2]
+    own = viewed("words")[2]
     assert len(own.sides["encoder"].tokens) != len(own.sides["decoder"].tokens)
     assert own.attentions["encoder"].n_layers != own.attentions["decoder"].n_layers
     assert (
@@ -70,7 +70,7 @@ def test_sides_and_depths_are_unequal_here() -> None:
 
 @pytest.mark.parametrize("kind", ["sub-words", "languages", "masked"])
 def test_the_tokens_and_what_is_known_of_them_are_told(kind: str) -> None:
-    own = held(kind)[2]
+    own = viewed(kind)[2]
     data, _ = unpack_frame(run_frame(own, LIGHT))
     assert data["unit"] == own.unit
     for stack, side in own.sides.items():
@@ -97,7 +97,7 @@ def test_a_closed_cell_has_its_reason() -> None:
 
 
 def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
-    own = held("words")[2]
+    own = viewed("words")[2]
     choice = Choice("decoder", 1, 2, cell=(3, 1), heads=(0, 2))
     data, arrays = unpack_frame(update_frame(own, choice))
     assert (data["run"], data["pieces"]) == (run_id(own), [])

@@ -60,11 +60,11 @@ class Elements(HTMLParser):
 def test_a_run_of_the_shipped_model_is_small_enough_for_a_mail(tokens: int, most: int) -> None:
     loaded = headlight.open("en-it")
     run = headlight.run(loaded, *SENTENCES[tokens])
-    held = view_run(run.computed, loaded)
-    assert held.longest == tokens
+    viewed = view_run(run.computed, loaded)
+    assert viewed.longest == tokens
     if tokens == 64:
-        assert {len(side.tokens) for side in held.sides.values()} == {64}
-    made = page(held, default_choice(held), Heading(run.text, run.translation, loaded.name))
+        assert {len(side.tokens) for side in viewed.sides.values()} == {64}
+    made = page(viewed, default_choice(viewed), Heading(run.text, run.translation, loaded.name))
     assert len(made) < most
     data, arrays = unpacked(made)
     assert data["whole"]
@@ -79,8 +79,8 @@ def test_a_run_of_the_shipped_model_is_small_enough_for_a_mail(tokens: int, most
 
 
 def test_a_model_as_large_as_bert_fits_too() -> None:
-    held = view_weights({"encoder": random_weights(12, 12, 16)}, {"encoder": [f"w{i}" for i in range(16)]})
-    made = page(held, default_choice(held), HEADING)
+    viewed = view_weights({"encoder": random_weights(12, 12, 16)}, {"encoder": [f"w{i}" for i in range(16)]})
+    made = page(viewed, default_choice(viewed), HEADING)
     assert len(made) < 500_000
     data, arrays = unpacked(made)
     assert data["rounded"] == []
@@ -93,15 +93,15 @@ def test_everything_is_there_to_the_last_bit_if_asked_for(kind: str, tmp_path: P
     run.to_html(tmp_path / "run.html", everything=True)
     data, arrays = unpacked((tmp_path / "run.html").read_bytes())
     assert data["rounded"] == []
-    held = view_run(run.computed, run.model)
-    for name, family in held.attentions.items():
-        assert family.scores is not None
-        assert family.vectors is not None
-        for layer in range(family.n_layers):
-            np.testing.assert_array_equal(arrays[f"weights:{name}/values"][layer], family.weights(layer))
-            np.testing.assert_array_equal(arrays[f"scores:{name}/values"][layer], family.scores(layer))
-            for head in range(family.n_heads):
-                for vector, values in family.vectors(layer, head).items():
+    viewed = view_run(run.computed, run.model)
+    for name, attention in viewed.attentions.items():
+        assert attention.scores is not None
+        assert attention.vectors is not None
+        for layer in range(attention.n_layers):
+            np.testing.assert_array_equal(arrays[f"weights:{name}/values"][layer], attention.weights(layer))
+            np.testing.assert_array_equal(arrays[f"scores:{name}/values"][layer], attention.scores(layer))
+            for head in range(attention.n_heads):
+                for vector, values in attention.vectors(layer, head).items():
                     np.testing.assert_array_equal(arrays[f"vectors:{name}:{layer}:{head}/{vector}"], values)
 
 
@@ -111,8 +111,8 @@ def test_a_rounded_weight_is_written_as_the_weight_with_any_decimals(monkeypatch
     weights = random_weights(2, 3, 40)
     # What is rounded twice, to four decimals and then to two, would become 0.13, 0.01 and 0.0005.
     weights[0][0, 0, :4] = [0.12496, 0.00496, 0.000449, 0.125]
-    held = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(40)]})
-    data, arrays = unpacked(page(held, Choice("encoder", 1, 2), HEADING))
+    viewed = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(40)]})
+    data, arrays = unpacked(page(viewed, Choice("encoder", 1, 2), HEADING))
     assert data["rounded"] == ["weights:encoder/values"]
     steps = arrays["weights:encoder/values"].astype(np.float64)
     middles = np.where(steps > 0, np.minimum(1, (steps + 0.5) / contents.STEPS), 0).astype(np.float32)
@@ -126,19 +126,19 @@ def test_numbers_that_are_no_weights_are_not_rounded(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(contents, "LEVELS", contents.LEVELS[:1])
     weights = random_weights(2, 3, 5)
     weights[0][0, 0, 0] = np.nan
-    held = view_weights({"encoder": weights}, {"encoder": list("abcde")})
-    data, arrays = unpacked(page(held, default_choice(held), HEADING))
+    viewed = view_weights({"encoder": weights}, {"encoder": list("abcde")})
+    data, arrays = unpacked(page(viewed, default_choice(viewed), HEADING))
     assert data["rounded"] == []
     np.testing.assert_array_equal(arrays["weights:encoder/values"], np.stack(weights))
 
 
 def test_what_does_not_fit_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = tiny()
+    viewed = tiny()
     sizes, notes = [], []
     for count in range(1, len(contents.LEVELS) + 1):
         levels = tuple(replace(level, limit=10**9) for level in contents.LEVELS[:count])
         monkeypatch.setattr(contents, "LEVELS", levels)
-        made = page(held, Choice("cross", 2, 1), HEADING)
+        made = page(viewed, Choice("cross", 2, 1), HEADING)
         sizes.append(len(made))
         notes.append(made.decode().partition('<div class="notes">')[2].partition("</div>")[0])
         monkeypatch.undo()
@@ -155,8 +155,8 @@ def test_what_does_not_fit_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch
 def test_a_long_run_has_the_maps_of_the_grid_and_the_chosen_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "MAX_TRIED", 0)
     weights = random_weights(2, 3, 70)
-    held = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(70)]})
-    made = page(held, Choice("encoder", 0, 1), HEADING)
+    viewed = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(70)]})
+    made = page(viewed, Choice("encoder", 0, 1), HEADING)
     data, arrays = unpacked(made)
     assert not data["whole"]
     assert arrays["pooled:encoder/levels"].shape[-1] == 48
@@ -169,13 +169,13 @@ def test_a_long_run_has_the_maps_of_the_grid_and_the_chosen_layer(monkeypatch: p
 
 def test_a_long_run_has_all_weights_where_they_fit() -> None:
     weights = random_weights(2, 3, 70)
-    held = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(70)]})
-    assert unpacked(page(held, default_choice(held), HEADING))[0]["whole"]
+    viewed = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(70)]})
+    assert unpacked(page(viewed, default_choice(viewed), HEADING))[0]["whole"]
 
 
 def test_only_the_run_that_it_is_compared_with_comes_along() -> None:
-    held = replace(tiny(), others={"one": tiny, "two": tiny})
-    data, arrays = unpacked(page(held, replace(default_choice(held), against="two"), HEADING))
+    viewed = replace(tiny(), others={"one": tiny, "two": tiny})
+    data, arrays = unpacked(page(viewed, replace(default_choice(viewed), against="two"), HEADING))
     assert data["others"] == ["two"]
     others = {name for name in arrays if name.startswith("other:")}
     assert {f"other:two:cross:2:{head}/weights" for head in range(3)} <= others
@@ -205,10 +205,12 @@ def test_only_the_script_of_the_page_may_run_and_nothing_may_be_loaded() -> None
 
 def test_what_a_user_typed_is_text_wherever_it_stands() -> None:
     loaded = tiny_model()
-    held = view_run(headlight.run(loaded, "the cat saw a dog").computed, loaded)
-    sides = {name: replace(side, tokens=(HOSTILE,) * len(side.tokens)) for name, side in held.sides.items()}
-    plain = Elements(page(held, default_choice(held), HEADING).decode()).tags
-    made = page(replace(held, sides=sides), default_choice(held), Heading(HOSTILE, HOSTILE + "!", HOSTILE))
+    viewed = view_run(headlight.run(loaded, "the cat saw a dog").computed, loaded)
+    sides = {name: replace(side, tokens=(HOSTILE,) * len(side.tokens)) for name, side in viewed.sides.items()}
+    plain = Elements(page(viewed, default_choice(viewed), HEADING).decode()).tags
+    made = page(
+        replace(viewed, sides=sides), default_choice(viewed), Heading(HOSTILE, HOSTILE + "!", HOSTILE)
+    )
     hostile = Elements(made.decode()).tags
     assert [tag for tag, _ in hostile] == [tag for tag, _ in plain]
     assert not {"\u202e", "\x00"} & set(made.decode())
@@ -235,21 +237,21 @@ def scenes_of(*packed: ShownRun | None, **texts: str) -> list[PageScene]:
 def test_three_scenes_of_one_run_are_little_more_than_one() -> None:
     loaded = headlight.open("en-it")
     run = headlight.run(loaded, *SENTENCES[16])
-    held = view_run(run.computed, loaded)
+    viewed = view_run(run.computed, loaded)
     choices = [Choice("cross", 3, 1), Choice("encoder", 0, 2, cell=(1, 3)), Choice("decoder", 2, 3)]
-    packed = pack_run(held, choices, overhead=page_overhead())
+    packed = pack_run(viewed, choices, overhead=page_overhead())
     made = scenes_page(scenes_of(*(ShownRun(packed, number) for number in range(3))))
     assert len(made) < 600_000
     assert [choice["attention"] for choice in all_chosen(made)] == ["cross", "encoder", "decoder"]
     _, arrays = unpacked(made)  # of the only run
     for choice in choices:
-        family = held.attentions[choice.attention]
+        attention = viewed.attentions[choice.attention]
         np.testing.assert_array_equal(
             arrays[f"weights:{choice.attention}/values"][choice.layer, choice.head],
-            family.weights(choice.layer)[choice.head],
+            attention.weights(choice.layer)[choice.head],
         )
-        assert family.vectors is not None
-        for name, vector in family.vectors(choice.layer, choice.head).items():
+        assert attention.vectors is not None
+        for name, vector in attention.vectors(choice.layer, choice.head).items():
             own = f"vectors:{choice.attention}:{choice.layer}:{choice.head}/{name}"
             np.testing.assert_array_equal(arrays[own], vector)
 
@@ -257,12 +259,12 @@ def test_three_scenes_of_one_run_are_little_more_than_one() -> None:
 def test_what_each_scene_shows_is_exact_where_the_rest_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "MEDIUM", 0)
     monkeypatch.setattr(contents, "LEVELS", contents.LEVELS[:1])
-    held, choices = tiny(), [Choice("cross", 2, 1), Choice("encoder", 0, 2)]
-    packed = pack_run(held, choices, overhead=0)
+    viewed, choices = tiny(), [Choice("cross", 2, 1), Choice("encoder", 0, 2)]
+    packed = pack_run(viewed, choices, overhead=0)
     data, arrays = unpacked(scenes_page(scenes_of(ShownRun(packed, 0), ShownRun(packed, 1))))
     for choice in choices:
         own = arrays[f"head:{choice.attention}:{choice.layer}:{choice.head}/weights"]
-        exact = held.attentions[choice.attention].weights(choice.layer)[choice.head]
+        exact = viewed.attentions[choice.attention].weights(choice.layer)[choice.head]
         np.testing.assert_array_equal(own, exact)
     assert "weights:encoder/values" in data["rounded"]
     assert "layer 2, head 1 of the cross-attention; layer 0, head 2 of the encoder" in packed.notes[0]
@@ -271,9 +273,9 @@ def test_what_each_scene_shows_is_exact_where_the_rest_is_rounded(monkeypatch: p
 def test_a_long_run_has_the_row_and_the_layer_of_every_scene(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "MAX_TRIED", 0)
     weights = random_weights(3, 2, 70)
-    held = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(70)]})
+    viewed = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(70)]})
     packed = pack_run(
-        held, [Choice("encoder", 0, 1, cell=(5, 7)), Choice("encoder", 2)], overhead=page_overhead()
+        viewed, [Choice("encoder", 0, 1, cell=(5, 7)), Choice("encoder", 2)], overhead=page_overhead()
     )
     data, arrays = unpacked(scenes_page(scenes_of(ShownRun(packed, 0), ShownRun(packed, 1))))
     assert not data["whole"]
@@ -287,17 +289,17 @@ def test_a_long_run_has_the_row_and_the_layer_of_every_scene(monkeypatch: pytest
 
 
 def test_many_runs_share_the_room_of_some() -> None:
-    held = tiny()
+    viewed = tiny()
     alone, among_many = (
-        pack_run(held, [default_choice(held)], overhead=0, runs=runs) for runs in (10, 1_000)
+        pack_run(viewed, [default_choice(viewed)], overhead=0, runs=runs) for runs in (10, 1_000)
     )
     assert len(among_many.data) < len(alone.data)
-    assert len(pack_run(held, [default_choice(held)], overhead=0).data) == len(alone.data)
+    assert len(pack_run(viewed, [default_choice(viewed)], overhead=0).data) == len(alone.data)
 
 
 def test_only_the_first_scene_is_seen_before_its_script_runs() -> None:
-    held = tiny()
-    packed = [pack_run(held, [default_choice(held)], overhead=page_overhead()) for _ in range(2)]
+    viewed = tiny()
+    packed = [pack_run(viewed, [default_choice(viewed)], overhead=page_overhead()) for _ in range(2)]
     made = scenes_page(scenes_of(ShownRun(packed[1]), None, ShownRun(packed[0]), ShownRun(packed[1])))
     elements = Elements(made.decode()).tags
     sections = [attributes for tag, attributes in elements if tag == "section"]
@@ -318,8 +320,8 @@ def test_a_page_of_one_run_has_nothing_to_step_through() -> None:
 
 
 def test_what_a_user_typed_is_text_in_every_place_of_a_scene() -> None:
-    held = tiny()
-    packed = pack_run(held, [default_choice(held)], overhead=page_overhead())
+    viewed = tiny()
+    packed = pack_run(viewed, [default_choice(viewed)], overhead=page_overhead())
     heading = Heading(HOSTILE, f"{HOSTILE}!", HOSTILE)
     names = ("title", "caption", "note", "name", "value", "address")
     texts = dict.fromkeys(names, f"{HOSTILE} \u2028 ${{script}} ' </section>")
@@ -354,8 +356,8 @@ def test_a_file_is_named_after_the_first_words(sentence: str, name: str) -> None
 
 
 def test_a_page_is_the_same_whenever_it_is_made() -> None:
-    held = tiny()
-    assert page(held, default_choice(held), HEADING) == page(held, default_choice(held), HEADING)
+    viewed = tiny()
+    assert page(viewed, default_choice(viewed), HEADING) == page(viewed, default_choice(viewed), HEADING)
 
 
 def test_what_is_asked_for_is_chosen(tmp_path: Path) -> None:

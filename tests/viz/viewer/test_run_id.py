@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.models import tiny_model
 from tests.viz.mounted import unpack_frame
-from tests.viz.viewer.runs import LIGHT, held, long_run
+from tests.viz.viewer.runs import LIGHT, long_run, viewed
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.viewer.choice import Choice
@@ -57,7 +57,7 @@ def test_a_long_run_is_told_from_others_too() -> None:
 
 
 def test_a_choice_makes_no_other_run() -> None:
-    own = held("words")[2]
+    own = viewed("words")[2]
     updates = [update_frame(own, choice) for choice in (Choice("cross", 1), Choice("encoder", 0, 2, "map"))]
     assert len({unpack_frame(frame)[0]["run"] for frame in updates}) == 1
     frames = [run_frame(own, LIGHT) for _ in range(2)]
@@ -65,6 +65,6 @@ def test_a_choice_makes_no_other_run() -> None:
 
 
 def test_another_run_to_compare_with_is_another_frame() -> None:
-    own = held("words")[2]
+    own = viewed("words")[2]
     assert run_id(own) != run_id(replace(own, others={}))
     assert unpack_frame(run_frame(own, LIGHT))[0]["others"] == ["random weights"]

@@ -29,7 +29,7 @@ SELF = ("encoder", "decoder")
 
 
 @cache
-def held(kind: str, text: str = TEXT, target: str = "") -> tuple[LoadedModel, Run, ViewerRun]:
+def viewed(kind: str, text: str = TEXT, target: str = "") -> tuple[LoadedModel, Run, ViewerRun]:
     loaded = MODELS[kind]()
     run = run_sentence(loaded, text, target)
     return loaded, run, view_run(run, loaded)
@@ -37,70 +37,68 @@ def held(kind: str, text: str = TEXT, target: str = "") -> tuple[LoadedModel, Ru
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_it_has_every_attention_of_the_model_with_the_trace_s_numbers(kind: str) -> None:
-    loaded, run, own = held(kind)
+    loaded, run, own = viewed(kind)
     config = loaded.model.config
     n_layers = {
         "encoder": config.n_encoder_layers,
         "decoder": config.n_decoder_layers,
         "cross": config.n_decoder_layers if config.n_encoder_layers else 0,
     }
-    assert {name: family.n_layers for name, family in own.attentions.items()} == {
+    assert {name: view.n_layers for name, view in own.attentions.items()} == {
         name: count for name, count in n_layers.items() if count
     }
-    for name, family in own.attentions.items():
-        assert (family.name, family.queries) == (name, MODULES[name][0])
-        assert family.keys == (name if name in SELF else "encoder")
-        assert family.n_heads == config.n_heads
-        assert family.kv_heads == (config.n_kv_heads or config.n_heads)
-        assert family.label == (ATTENTION_LABELS[name] if len(own.attentions) > 1 else "Self-attention")
-        assert family.has == ["scores", "vectors", "lengths"]
-        for layer in range(family.n_layers):
-            assert family.path.format(layer=layer) == attention_record(run.trace, name, layer).path
-            loaded.model.get_submodule(family.path.format(layer=layer))
+    for name, view in own.attentions.items():
+        assert (view.name, view.queries) == (name, MODULES[name][0])
+        assert view.keys == (name if name in SELF else "encoder")
+        assert view.n_heads == config.n_heads
+        assert view.kv_heads == (config.n_kv_heads or config.n_heads)
+        assert view.label == (ATTENTION_LABELS[name] if len(own.attentions) > 1 else "Self-attention")
+        assert view.has == ["scores", "vectors", "lengths"]
+        for layer in range(view.n_layers):
+            assert view.path.format(layer=layer) == attention_record(run.trace, name, layer).path
+            loaded.model.get_submodule(view.path.format(layer=layer))
             record = attention_record(run.trace, name, layer)
-            assert family.scores is not None
-            np.testing.assert_array_equal(family.weights(layer), record.weights[0].numpy())
-            np.testing.assert_array_equal(family.scores(layer), record.scores[0].numpy())
-            np.testing.assert_array_equal(family.allowed, record.mask[0, 0].numpy())
-            assert not family.weights(layer)[:, ~family.allowed].any()
-            assert family.weights(layer).shape[1:] == (
-                len(own.sides[family.queries].tokens),
-                len(own.sides[family.keys].tokens),
+            assert view.scores is not None
+            np.testing.assert_array_equal(view.weights(layer), record.weights[0].numpy())
+            np.testing.assert_array_equal(view.scores(layer), record.scores[0].numpy())
+            np.testing.assert_array_equal(view.allowed, record.mask[0, 0].numpy())
+            assert not view.weights(layer)[:, ~view.allowed].any()
+            assert view.weights(layer).shape[1:] == (
+                len(own.sides[view.queries].tokens),
+                len(own.sides[view.keys].tokens),
             )
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_scores_can_be_calculated_again_from_what_is_held(kind: str) -> None:
-    loaded, _, own = held(kind)
+    loaded, _, own = viewed(kind)
     config = loaded.model.config
-    for name, family in own.attentions.items():
-        assert (family.scale != 1) == bool(config.attention_scale)
-        assert ("√d_head" in family.formula) == (config.attention_scale is True)
-        assert ("tanh" in family.formula) == (family.soft_cap > 0) == (kind == "capped")
-        for layer, head in product(range(family.n_layers), range(family.n_heads)):
-            vectors = vectors_of(family, layer, head)
-            scores = vectors["q"] @ vectors["k"].T / family.scale + vectors.get("bias", 0)
-            if cap := family.soft_cap:
+    for name, view in own.attentions.items():
+        assert (view.scale != 1) == bool(config.attention_scale)
+        assert ("√d_head" in view.formula) == (config.attention_scale is True)
+        assert ("tanh" in view.formula) == (view.soft_cap > 0) == (kind == "capped")
+        for layer, head in product(range(view.n_layers), range(view.n_heads)):
+            vectors = vectors_of(view, layer, head)
+            scores = vectors["q"] @ vectors["k"].T / view.scale + vectors.get("bias", 0)
+            if cap := view.soft_cap:
                 scores = cap * np.tanh(scores / cap)
-            assert (
-                ("bias" in vectors) == ("+ b" in family.formula) == (kind == "relative" and name != "cross")
-            )
-            is_turned = config.rotary_base(family.queries, layer) > 0
+            assert ("bias" in vectors) == ("+ b" in view.formula) == (kind == "relative" and name != "cross")
+            is_turned = config.rotary_base(view.queries, layer) > 0
             assert ("q_unrotated" in vectors) == ("k_unrotated" in vectors) == is_turned
             is_normed = config.query_key_norm
             assert ("q_unnormed" in vectors) == ("k_unnormed" in vectors) == is_normed
-            assert family.scores is not None
-            np.testing.assert_allclose(family.scores(layer)[head], scores, atol=1e-4, rtol=1e-5)
+            assert view.scores is not None
+            np.testing.assert_allclose(view.scores(layer)[head], scores, atol=1e-4, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_the_heads_move_is_what_the_sublayer_gives(kind: str) -> None:
     """z is the weights' mix of v; what all heads move adds up to the output of W_O without its bias."""
-    loaded, run, own = held(kind)
-    for name, family in own.attentions.items():
-        for layer in range(family.n_layers):
-            weights = family.weights(layer)
-            vectors = [vectors_of(family, layer, head) for head in range(family.n_heads)]
+    loaded, run, own = viewed(kind)
+    for name, view in own.attentions.items():
+        for layer in range(view.n_layers):
+            weights = view.weights(layer)
+            vectors = [vectors_of(view, layer, head) for head in range(view.n_heads)]
             for own_weights, for_head in zip(weights, vectors, strict=True):
                 np.testing.assert_allclose(own_weights @ for_head["v"], for_head["z"], atol=1e-5)
             record = attention_record(run.trace, name, layer)
@@ -109,15 +107,15 @@ def test_what_the_heads_move_is_what_the_sublayer_gives(kind: str) -> None:
             moved = sum(w @ for_head["moved"] for w, for_head in zip(weights, vectors, strict=True))
             np.testing.assert_allclose(moved, (heads @ w_o.T).numpy(), atol=1e-4)
             expected = [np.linalg.norm(for_head["moved"], axis=-1) for for_head in vectors]
-            lengths = family.lengths and family.lengths(layer)
+            lengths = view.lengths and view.lengths(layer)
             assert lengths is not None
             np.testing.assert_allclose(lengths, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_heads_that_share_keys_and_values_each_have_them() -> None:
-    family = held("rotary")[2].attentions["decoder"]
-    assert (family.n_heads, family.kv_heads) == (6, 2)
-    shared = [vectors_of(family, 1, head) for head in range(6)]
+    view = viewed("rotary")[2].attentions["decoder"]
+    assert (view.n_heads, view.kv_heads) == (6, 2)
+    shared = [vectors_of(view, 1, head) for head in range(6)]
     for first, same, other in ((0, 2, 3), (3, 5, 2)):
         for name in ("k", "v", "k_unrotated"):
             np.testing.assert_array_equal(shared[first][name], shared[same][name])
@@ -126,14 +124,14 @@ def test_heads_that_share_keys_and_values_each_have_them() -> None:
 
 def test_where_heads_are_merged_by_mistake_nothing_is_said_of_what_one_moves() -> None:
     loaded = tiny_model(merge_heads="untransposed")
-    for family in view_run(run_sentence(loaded, TEXT), loaded).attentions.values():
-        assert family.has == ["scores", "vectors"]
-        assert "moved" not in vectors_of(family, 0, 1)
+    for view in view_run(run_sentence(loaded, TEXT), loaded).attentions.values():
+        assert view.has == ["scores", "vectors"]
+        assert "moved" not in vectors_of(view, 0, 1)
 
 
-def vectors_of(family: AttentionView, layer: int, head: int) -> dict[str, np.ndarray]:
-    assert family.vectors is not None
-    return dict(family.vectors(layer, head))
+def vectors_of(view: AttentionView, layer: int, head: int) -> dict[str, np.ndarray]:
+    assert view.vectors is not None
+    return dict(view.vectors(layer, head))
 
 
 # Tokens
@@ -141,7 +139,7 @@ def vectors_of(family: AttentionView, layer: int, head: int) -> dict[str, np.nda
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_tokens_and_words_are_those_that_were_read(kind: str) -> None:
-    _, run, own = held(kind)
+    _, run, own = viewed(kind)
     for stack, side in own.sides.items():
         assert side.tokens == run.trace.tokens(stack)[0]
         assert side.words is not None
@@ -164,7 +162,7 @@ def test_tokens_and_words_are_those_that_were_read(kind: str) -> None:
     ],
 )
 def test_special_tokens_are_those_around_the_sentence(kind: str, special: dict[str, list[int]]) -> None:
-    _, _, own = held(kind)
+    _, _, own = viewed(kind)
     assert set(own.sides) == set(special)
     for stack, side in own.sides.items():
         assert [side.tokens[at] for at in side.special] == [side.tokens[at] for at in special[stack]]
@@ -173,7 +171,7 @@ def test_special_tokens_are_those_around_the_sentence(kind: str, special: dict[s
 
 def test_punctuation_is_told_from_words_and_special_tokens() -> None:
     text = 'Don\'t "see" the dog, ... <eos> 🦝!'
-    side = held("sub-words", text)[2].sides["encoder"]
+    side = viewed("sub-words", text)[2].sides["encoder"]
     assert side.words is not None
     of = ["".join(side.tokens[i] for i in side.words.tokens(word)) for word in range(len(side.words.labels))]
     marks = {side.words.labels[side.words.word_of[at]] for at in side.punctuation}
@@ -186,7 +184,7 @@ def test_punctuation_is_told_from_words_and_special_tokens() -> None:
     "kind, target", [*((kind, "") for kind in DECODERS), ("words", TARGET), ("languages", TARGET)]
 )
 def test_what_is_written_at_a_position_is_the_token_that_follows_it(kind: str, target: str) -> None:
-    loaded, run, own = held(kind, target=target)
+    loaded, run, own = viewed(kind, target=target)
     side = own.sides["decoder"]
     n_before = len(run.target_ids) - len(run.target.ids) - 1
     if not run.steps:
@@ -202,12 +200,12 @@ def test_what_is_written_at_a_position_is_the_token_that_follows_it(kind: str, t
 
 
 def test_masks_are_filled_in_place_so_nothing_is_written_after_a_token() -> None:
-    assert held("masked", f"I {MASK} the dog.")[2].sides["encoder"].written == ()
+    assert viewed("masked", f"I {MASK} the dog.")[2].sides["encoder"].written == ()
 
 
 def test_the_unit_is_the_model_s() -> None:
-    assert held("words")[2].unit == "word"
-    assert held("sub-words")[2].unit == "sub-word"
+    assert viewed("words")[2].unit == "word"
+    assert viewed("sub-words")[2].unit == "sub-word"
 
 
 # A run while it was being decoded
@@ -215,7 +213,7 @@ def test_the_unit_is_the_model_s() -> None:
 
 @pytest.mark.parametrize("kind", ["rotary", "relative", "languages"])
 def test_a_truncated_run_has_nothing_of_what_came_later(kind: str) -> None:
-    _, _, whole = held(kind, target=TARGET)
+    _, _, whole = viewed(kind, target=TARGET)
     newest = len(whole.sides["decoder"].tokens) - 4
     n_keys: dict[Attention, int] = {"decoder": newest + 1}
     if "cross" in whole.attentions:
@@ -228,23 +226,21 @@ def test_a_truncated_run_has_nothing_of_what_came_later(kind: str) -> None:
     assert side.special == tuple(at for at in before.special if at <= newest)
     assert side.words is None
     assert dict(cut.others) == {}
-    for name, family in cut.attentions.items():
+    for name, view in cut.attentions.items():
         n_queries, own_keys = newest + 1, n_keys[name]
-        assert family.allowed.shape == (n_queries, own_keys)
-        assert family.has == whole.attentions[name].has
-        for layer, head in product(range(family.n_layers), range(family.n_heads)):
-            assert family.scores is not None
-            assert family.lengths is not None
+        assert view.allowed.shape == (n_queries, own_keys)
+        assert view.has == whole.attentions[name].has
+        for layer, head in product(range(view.n_layers), range(view.n_heads)):
+            assert view.scores is not None
+            assert view.lengths is not None
             assert (
-                family.weights(layer).shape
-                == family.scores(layer).shape
-                == (family.n_heads, n_queries, own_keys)
+                view.weights(layer).shape == view.scores(layer).shape == (view.n_heads, n_queries, own_keys)
             )
-            np.testing.assert_allclose(family.weights(layer).sum(-1), 1, atol=1e-5)
-            lengths = family.lengths(layer)
+            np.testing.assert_allclose(view.weights(layer).sum(-1), 1, atol=1e-5)
+            lengths = view.lengths(layer)
             assert lengths is not None
-            assert lengths.shape == (family.n_heads, own_keys)
-            for vector, array in vectors_of(family, layer, head).items():
+            assert lengths.shape == (view.n_heads, own_keys)
+            for vector, array in vectors_of(view, layer, head).items():
                 rows = n_queries if vector.split("_")[0] in ("q", "z", "bias") else own_keys
                 assert array.shape[0] == rows, vector
                 assert vector != "bias" or array.shape == (n_queries, own_keys)
@@ -264,12 +260,12 @@ def test_a_truncated_run_is_the_run_of_its_tokens(kind: str) -> None:
         n_keys["cross"] = len(then.sides["encoder"].tokens)
     cut = truncated(whole, n_then - 1, n_keys)
     assert cut.sides["decoder"].tokens == then.sides["decoder"].tokens
-    for name, family in cut.attentions.items():
-        np.testing.assert_array_equal(family.allowed, then.attentions[name].allowed)
-        for layer, head in product(range(family.n_layers), range(family.n_heads)):
-            np.testing.assert_allclose(family.weights(layer), then.attentions[name].weights(layer), atol=1e-5)
+    for name, view in cut.attentions.items():
+        np.testing.assert_array_equal(view.allowed, then.attentions[name].allowed)
+        for layer, head in product(range(view.n_layers), range(view.n_heads)):
+            np.testing.assert_allclose(view.weights(layer), then.attentions[name].weights(layer), atol=1e-5)
             expected = vectors_of(then.attentions[name], layer, head)
-            for vector, array in vectors_of(family, layer, head).items():
+            for vector, array in vectors_of(view, layer, head).items():
                 np.testing.assert_allclose(array, expected[vector], atol=1e-4, err_msg=vector)
 
 
@@ -282,17 +278,17 @@ def test_a_sentence_of_a_batch_has_its_own_numbers_and_its_padding(sentence: int
     texts = ("the dog saw a cat .", "a cat")
     trace = trace_batch(loaded, [encode_sentence(loaded, "source", text, "sentence") for text in texts])
     own = view_sentence(trace, loaded, sentence)
-    for name, family in own.attentions.items():
-        for layer in range(family.n_layers):
+    for name, view in own.attentions.items():
+        for layer in range(view.n_layers):
             record = attention_record(trace, name, layer)
-            assert family.scores is not None
-            np.testing.assert_array_equal(family.weights(layer), record.weights[sentence].numpy())
-            np.testing.assert_array_equal(family.scores(layer), record.scores[sentence].numpy())
-            np.testing.assert_array_equal(family.allowed, record.mask[sentence, 0].numpy())
-            for head in range(family.n_heads):
+            assert view.scores is not None
+            np.testing.assert_array_equal(view.weights(layer), record.weights[sentence].numpy())
+            np.testing.assert_array_equal(view.scores(layer), record.scores[sentence].numpy())
+            np.testing.assert_array_equal(view.allowed, record.mask[sentence, 0].numpy())
+            for head in range(view.n_heads):
                 for vector in "qkvz":
                     expected = getattr(record, vector)[sentence, head].numpy()
-                    np.testing.assert_array_equal(vectors_of(family, layer, head)[vector], expected)
+                    np.testing.assert_array_equal(vectors_of(view, layer, head)[vector], expected)
     for stack, side in own.sides.items():
         assert side.tokens == trace.tokens(stack)[sentence]
         named = {at for at, token in enumerate(side.tokens) if token in ("<bos>", "<eos>", "<pad>", "<unk>")}
@@ -324,12 +320,12 @@ def test_of_weights_alone_tokens_and_weights_are_known_and_nothing_else() -> Non
         "encoder": (2, 3),
         "cross": (4, 2),
     }
-    for name, family in own.attentions.items():
-        assert family.has == []
-        assert family.allowed.all()
-        assert family.allowed.shape == layers[name][0].shape[1:]
+    for name, view in own.attentions.items():
+        assert view.has == []
+        assert view.allowed.all()
+        assert view.allowed.shape == layers[name][0].shape[1:]
         for layer, weights in enumerate(layers[name]):
-            np.testing.assert_array_equal(family.weights(layer), weights)
+            np.testing.assert_array_equal(view.weights(layer), weights)
     assert (own.attentions["cross"].queries, own.attentions["cross"].keys) == ("decoder", "encoder")
     assert own.sides["encoder"].tokens == tuple(tokens)
     assert own.sides["encoder"].special == (0, 2, 5)
