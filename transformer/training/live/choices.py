@@ -99,7 +99,7 @@ def live_plan(
             n_decoder_layers=n_layers,
             d_ff=4 * d_model,
             max_len=MAX_LEN[task],
-            dropout=0.0,  # few sentences are seen twice, so there is little to memorise
+            dropout=0.0,  # it would slow these short runs of small models
             norm_position=norm_position,
             leak=leak,
         ),
