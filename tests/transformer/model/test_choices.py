@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -161,20 +160,6 @@ def test_grouped_heads_are_full_heads_with_equal_keys_and_values() -> None:
 
 
 @torch.no_grad()
-def test_unscaled_attention_is_scaled_attention_with_larger_queries() -> None:
-    unscaled = tiny_transformer(attention_scale=False).double()
-    scaled = copy.deepcopy(tiny_transformer().double())
-    scaled.load_state_dict(unscaled.state_dict())
-    for name, parameter in scaled.named_parameters():
-        if ".w_q." in name:
-            parameter.mul_(22**0.5)
-    src, tgt = pair_batch(unscaled.config)
-    for tap in (None, Recorder()):
-        options = {} if tap is None else {"tap": tap}
-        assert deviation(unscaled(src, tgt, **options), scaled(src, tgt)) < TOLERANCE
-
-
-@torch.no_grad()
 def test_a_head_of_any_width_is_written_out() -> None:
     """One layer's self-attention of 3 heads, 14 wide, by einsum."""
     model, src, tgt = with_pair(tiny_transformer(d_head=14).double())
@@ -208,20 +193,6 @@ def test_a_relative_bias_is_recorded_in_each_layer_and_is_a_part_of_the_scores()
     assert model.encoder.relative_bias is not model.decoder.relative_bias
     zeroed = Recorder({f"encoder.layers.{i}.self_attn.position_bias": torch.zeros_like for i in range(2)})
     assert deviation(model(src, tgt, tap=zeroed), model(src, tgt)) > 1e-3
-
-
-def test_rotated_queries_and_keys_are_recorded_with_what_they_were() -> None:
-    model, src, tgt = with_pair(tiny_transformer(positions="rotary").double())
-    trace = trace_of(model, src, tgt)
-    path = "decoder.layers.1.self_attn"
-    for name in ("q", "k"):
-        before, after = trace[f"{path}.{name}_unrotated"], trace[f"{path}.{name}"]
-        assert torch.equal(before[:, :, 0], after[:, :, 0]), "position 0 is turned by nothing"
-        assert deviation(before[:, :, 1:].norm(dim=-1), after[:, :, 1:].norm(dim=-1)) < TOLERANCE
-        assert deviation(before[:, :, 1:], after[:, :, 1:]) > 1e-2
-    scores = trace[f"{path}.q"] @ trace[f"{path}.k"].mT / 22**0.5
-    assert deviation(trace[f"{path}.scores"], scores) < TOLERANCE
-    assert "decoder.layers.1.cross_attn.q_unrotated" not in trace
 
 
 @pytest.mark.parametrize(

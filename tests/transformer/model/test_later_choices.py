@@ -138,6 +138,9 @@ def test_the_leading_numbers_of_a_head_are_turned() -> None:
         for name in ("q", "k"):
             expected = turned(trace[f"{path}.{name}_unrotated"].numpy(), 30.0, 6)
             assert deviation(trace[f"{path}.{name}"], torch.from_numpy(expected)) < 1e-9
+        scores = trace[f"{path}.q"] @ trace[f"{path}.k"].mT / 22**0.5
+        assert deviation(trace[f"{path}.scores"], scores) < TOLERANCE
+    assert "decoder.layers.1.cross_attn.q_unrotated" not in trace
     assert rotary_wavelengths(model.config).tolist() == pytest.approx(
         [2 * math.pi * 30 ** (i / 3) for i in range(3)]
     )

@@ -36,18 +36,6 @@ def test_new_queries_are_the_last_rows_of_the_whole(n_queries: int, n_earlier: i
     assert torch.equal(causal_mask(n_queries, n_keys), causal_mask(n_keys)[:, :, n_earlier:])
 
 
-def test_one_new_token_sees_everything_so_far() -> None:
-    assert causal_mask(1, 7).all()
-
-
-def test_both_masks_together() -> None:
-    ids = torch.tensor([[5, 3, 9], [5, 3, 0]])
-    mask = causal_mask(3) & padding_mask(ids, pad_id=0)
-    assert mask.shape == (2, 1, 3, 3)
-    assert mask[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-    assert mask[1, 0].tolist() == [[True, False, False], [True, True, False], [True, True, False]]
-
-
 def test_a_mask_lives_on_the_device_of_its_ids() -> None:
     meta = torch.device("meta")
     assert padding_mask(torch.zeros(2, 3, dtype=torch.long, device=meta), 0).device == meta

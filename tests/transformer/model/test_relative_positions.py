@@ -44,11 +44,3 @@ def test_the_bias_is_t5s_for_the_first_tokens_and_for_later_ones(both_ways: bool
     assert torch.equal(ours(0, n), expected)
     assert torch.equal(ours(START, QUERIES), expected[:, :, START:])
     assert ours(START, QUERIES).shape == (1, HEADS, QUERIES, n)
-
-
-def test_a_skeleton_without_memory_for_weights_has_its_buckets() -> None:
-    with torch.device("meta"):
-        skeleton = RelativeBias(HEADS, 10, 8, both_ways=True)
-    assert skeleton.weight.is_meta
-    assert torch.equal(skeleton.buckets, RelativeBias(HEADS, 10, 8, both_ways=True).buckets)
-    assert list(skeleton.state_dict()) == ["weight"]

@@ -251,13 +251,6 @@ def test_no_tapped_tensor_is_written_into(norm_position: str, training: bool) ->
         assert torch.equal(tensor, value), name
 
 
-def test_a_run_repeats_itself() -> None:
-    model = tiny_transformer()
-    first, second = (trace_of(model, *batch(model.config)) for _ in range(2))
-    assert list(first) == list(second)
-    assert all(torch.equal(first[path], second[path]) for path in first)
-
-
 def test_an_edit_is_recorded_and_gone_on_with() -> None:
     model, src, tgt = with_pair(tiny_transformer())
     recorder = Recorder({"decoder.layers.1.cross_attn.weights": lambda w: torch.full_like(w, 1 / SRC_LENGTH)})
