@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
 from anywidget import AnyWidget
 from traitlets import Bytes, Dict, validate
 
@@ -14,7 +13,7 @@ from headlight.runs import check_index
 from viz.components.shared.frame import color_data
 from viz.theme import PALETTES, palette
 from viz.viewer.choice import MEASURES, NAMES, SORTS, VIEWS, Choice, default_choice, read_choice
-from viz.viewer.frames import chosen_pieces, is_short, run_frame, update_frame, weight_pieces
+from viz.viewer.frames import chosen_pieces, comes_at_once, run_frame, update_frame, weight_pieces
 from viz.viewer.still import still_table
 from viz.viewer.viewer_run import ViewerRun
 
@@ -103,9 +102,7 @@ def _first_pieces(run: ViewerRun, choice: Choice) -> list[str]:
 
     Few, because a notebook keeps each widget that it has shown in memory, and some keep it in their file.
     """
-    n_weights = sum(view.n_layers * view.n_heads * view.allowed.size for view in run.attentions.values())
-    is_small = np.dtype(np.float32).itemsize * n_weights <= AT_ONCE
-    return weight_pieces(run) if is_short(run) and is_small else chosen_pieces(choice)
+    return weight_pieces(run) if comes_at_once(run, AT_ONCE) else chosen_pieces(choice)
 
 
 def changed(run: ViewerRun, before: Choice, changes: Mapping[str, Any]) -> Choice:

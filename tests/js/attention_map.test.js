@@ -257,6 +257,7 @@ const held = new ViewerRun({
       scale: 1,
       soft_cap: 0,
       reasons: [],
+      causal: false,
       has: [],
     },
   ],
@@ -264,7 +265,6 @@ const held = new ViewerRun({
   views: ["map"],
   grid: true,
   detail: true,
-  "closed:cross": new Uint8Array(6),
   "weights:cross/values": Float32Array.of(0, 0, 1, 0.5, 0.25, 0.25, 1, 0, 0, 0.5, 0, 0.5),
 });
 const choice = /** @type {import("../../viz/components/attention/choice.js").Choice} */ ({

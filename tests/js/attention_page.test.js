@@ -61,11 +61,17 @@ test("the middle of a step rounds like all numbers in it, to any decimals", () =
 test("exact numbers are preferred, and absent ones are noted as missing", () => {
   const run = held([0, 20_000, 2_499, 17_500], {
     "head:cross:0:1/weights": Float32Array.of(0.125, 0.875),
-    "head:cross:0:1/scores": Float32Array.of(-1, 1),
+    "head_scores:cross:0:1/scores": Float32Array.of(-1, 1),
   });
   assert.deepEqual(run.weights(FAMILY, 0, 1), Float32Array.of(0.125, 0.875));
   assert.equal(run.precision(FAMILY, 0, 1), "");
   assert.deepEqual(run.scores(FAMILY, 0, 1), Float32Array.of(-1, 1));
   assert.equal(run.scores(FAMILY, 0, 0), null);
-  assert.deepEqual([...run.missing], ["scores:cross"]);
+  assert.deepEqual([...run.missing], ["head_scores:cross:0:0"]);
+});
+
+test("where no array says which cells are closed, none is, or those of later keys", () => {
+  const run = held([0, 0, 0, 0]);
+  assert.deepEqual([...run.closed(FAMILY)], [0, 0]);
+  assert.deepEqual([...held([0, 0, 0, 0]).closed({ ...FAMILY, causal: true })], [0, 1]);
 });

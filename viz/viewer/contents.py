@@ -11,14 +11,15 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer.analysis.attention_maps import Attention
 from viz.viewer.choice import Choice
 from viz.viewer.frames import Arrays, is_short, piece
-from viz.viewer.viewer_run import ViewerRun
+from viz.viewer.viewer_run import AttentionView, ViewerRun
 
 Scope = Literal["head", "heads", "layer", "layers", "all"]
 """The chosen head; the same head of every attention; the chosen layer; that layer of every attention; all."""
@@ -147,7 +148,9 @@ class _Collector:
                 f"scores:{name}" for name, view in self.run.attentions.items() if view.scores
             )
         else:
-            exact |= self._pieces(f"head:{head}" for head in self._heads(level.exact))
+            heads = self._heads(level.exact)
+            exact |= self._pieces(f"head:{head}" for head in heads)
+            exact |= self._pieces(f"head_scores:{head}" for head in heads if self._attention(head).scores)
         compared = self._heads("head" if level.exact == "head" else "layer")
         exact |= self._pieces(f"other:{other}:{head}" for other in self.run.others for head in compared)
         if not all_weights:
@@ -201,7 +204,7 @@ class _Collector:
     def _vectors(self, level: Level) -> Arrays:
         """The vectors; "moved", the longest, is stored for the chosen head only, unless all is stored."""
         complete = self._heads("all" if level.vectors == "all" else "head")
-        heads = [head for head in self._heads(level.vectors) if self._has_vectors(head)]
+        heads = [head for head in self._heads(level.vectors) if self._attention(head).vectors]
         return {
             name: array
             for head in heads
@@ -209,8 +212,8 @@ class _Collector:
             if head in complete or not name.endswith("/moved")
         }
 
-    def _has_vectors(self, head: str) -> bool:
-        return any(head.startswith(f"{name}:") and view.vectors for name, view in self.run.attentions.items())
+    def _attention(self, head: str) -> AttentionView:
+        return self.run.attentions[cast("Attention", head.split(":")[0])]
 
     def _heads(self, scope: Scope) -> list[str]:
         """The heads of a scope, each written as in the names of pieces."""

@@ -1,7 +1,8 @@
 """The frames that bring a run to the viewer: a first one, then pieces of the run when they are asked for.
 
-A run of at most `MAX_SHORT` tokens a side comes with all its attention weights. The first frame of a longer
-run has only tokens and masks; the grid gets maps pooled to its pixels, and whole heads come on demand.
+The grid of a run of at most `MAX_SHORT` tokens a side shows every weight. The weights of all attentions come
+with the run if they are few bytes; otherwise those of the chosen attention come first, the others on demand.
+Of a longer run, the grid gets maps pooled to its pixels, and single heads come on demand.
 
 A notebook also gets a short run piece by piece if its weights are many bytes. The browser then asks for all
 weights of an attention as soon as the grid shows something that Python does not pool: scores, weights between
@@ -12,7 +13,8 @@ A piece is named after its content; its arrays are named "<piece>/<array>":
     weights:<attention>                  values (L, H, Q, K): all of an attention
     scores:<attention>                   values (L, H, Q, K), before the mask
     pooled:<attention>                   levels, low, high, strongest_query, strongest_key: see viz.pooling
-    head:<attention>:<layer>:<head>      weights (Q, K), and scores (Q, K) if known
+    head:<attention>:<layer>:<head>      weights (Q, K)
+    head_scores:<attention>:<layer>:<head>    scores (Q, K), before the mask
     vectors:<attention>:<layer>:<head>   q, k, v, z, moved ... (T, d): see `AttentionView.vectors`
     row:<attention>:<query>              values (L, H, K): where every head looks from a query
     lengths:<attention>                  values (L, H, K): the length of each key's moved value
@@ -42,7 +44,9 @@ from viz.viewer.choice import VIEWS, Choice
 from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun
 
 MAX_SHORT = 64
-"""Tokens a side up to which all attention of a run is sent at once."""
+"""Tokens a side up to which the grid shows every weight; of a longer run it shows pooled maps."""
+MAX_BYTES = 600_000
+"""Bytes of weights up to which a short run is sent with those of all attentions."""
 POOLED_SIDE = 48
 """Pixels of a map's side in the grid; larger maps are pooled."""
 
@@ -50,8 +54,14 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def is_short(run: ViewerRun) -> bool:
-    """Whether all attention weights of a run are sent at once."""
+    """Whether the grid shows every weight of a run."""
     return run.longest <= MAX_SHORT
+
+
+def comes_at_once(run: ViewerRun, max_bytes: int = MAX_BYTES) -> bool:
+    """Whether a run is short, and all its weights are few bytes."""
+    n_weights = sum(view.n_layers * view.n_heads * view.allowed.size for view in run.attentions.values())
+    return is_short(run) and n_weights * np.dtype(np.float32).itemsize <= max_bytes
 
 
 def run_frame(
@@ -62,13 +72,15 @@ def run_frame(
     Args:
         run: the run.
         theme: the colours of everything.
-        pieces: those to include; None for all weights of a short run, none of a long one.
+        pieces: those to include. None for all weights if they are few bytes, without maps pooled in advance
+            for a short run.
         channel: the name under which updates of this view come.
         options: of the viewer: see `RunData` in run.js.
     """
     arrays = closed_arrays(run)
     if pieces is None:
-        pieces = weight_pieces(run) if is_short(run) else ()
+        pieces = weight_pieces(run) if comes_at_once(run) else ()
+        options = {"pooled": 0 if is_short(run) else POOLED_SIDE} | options
     for name in pieces:
         arrays |= piece(run, name)
     return pack_frame(run_data(run, theme, channel=channel) | options, arrays)
@@ -95,14 +107,12 @@ def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, An
 
 
 def closed_arrays(run: ViewerRun) -> Arrays:
-    """The closed cells of each attention, (Q, K): 0 for open, else the number of the reason, from 1."""
-    arrays: Arrays = {}
-    for name, attention in run.attentions.items():
-        codes = np.zeros(attention.allowed.shape, np.uint8)
-        for code, cells in enumerate(closed_reasons(attention.allowed).values(), start=1):
-            codes[cells] = code
-        arrays[f"closed:{name}"] = codes
-    return arrays
+    """The closed cells of each attention, (Q, K): 0 for open, else the number of the reason, from 1.
+
+    The browser knows those of an attention that is open everywhere or causal.
+    """
+    codes = {f"closed:{name}": _codes(attention) for name, attention in run.attentions.items()}
+    return {name: array for name, array in codes.items() if array.any() and not _is_causal(array)}
 
 
 def update_frame(run: ViewerRun, choice: Choice | None, pieces: Iterable[str] = ()) -> bytes:
@@ -147,7 +157,9 @@ def weight_pieces(run: ViewerRun) -> list[str]:
 
 def first_pieces(run: ViewerRun, choice: Choice) -> list[str]:
     """The pieces that the viewer will need right after the first frame."""
-    return [] if is_short(run) else chosen_pieces(choice)
+    if comes_at_once(run):
+        return []
+    return [f"weights:{choice.attention}"] if is_short(run) else chosen_pieces(choice)
 
 
 def chosen_pieces(choice: Choice) -> list[str]:
@@ -170,6 +182,18 @@ def run_id(run: ViewerRun) -> str:
             digest.update((weights if is_short(run) else weights[:, -1]).tobytes())
     digest.update(repr(list(run.others)).encode())
     return digest.hexdigest()
+
+
+def _codes(attention: AttentionView) -> NDArray[np.uint8]:
+    codes = np.zeros(attention.allowed.shape, np.uint8)
+    for code, cells in enumerate(closed_reasons(attention.allowed).values(), start=1):
+        codes[cells] = code
+    return codes
+
+
+def _is_causal(codes: NDArray[np.uint8]) -> bool:
+    """Whether exactly the keys after each query are closed, for the first reason."""
+    return np.array_equal(codes, np.triu(np.ones_like(codes), 1))
 
 
 def _side_data(side: SideTokens) -> dict[str, Any]:
@@ -198,6 +222,7 @@ def _attention_data(attention: AttentionView) -> dict[str, Any]:
         "scale": attention.scale,
         "soft_cap": attention.soft_cap,
         "reasons": [f"masked: {reason}" for reason in closed_reasons(attention.allowed)],
+        "causal": _is_causal(_codes(attention)),
         "has": attention.has,
     }
 
@@ -243,15 +268,20 @@ def _row(_: ViewerRun, attention: AttentionView, query: int) -> Arrays:
 
 
 def _head(_: ViewerRun, attention: AttentionView, layer: int, head: int) -> Arrays:
-    arrays: Arrays = {"weights": attention.weights(layer)[head]}
-    if attention.scores is not None:
-        arrays["scores"] = attention.scores(layer)[head]
-    return arrays
+    return {"weights": attention.weights(layer)[head]}
+
+
+def _head_scores(_: ViewerRun, attention: AttentionView, layer: int, head: int) -> Arrays:
+    if attention.scores is None:
+        raise KeyError(attention.name)
+    return {"scores": attention.scores(layer)[head]}
 
 
 def _other_head(run: ViewerRun, attention: AttentionView, layer: int, head: int) -> Arrays:
-    """The arrays of `_head`, and what the head moves: the browser has no lengths of another run."""
+    """Weights, scores, and what the head moves: the browser has no lengths of another run."""
     arrays = _head(run, attention, layer, head)
+    if attention.scores is not None:
+        arrays |= _head_scores(run, attention, layer, head)
     lengths = attention.lengths and attention.lengths(layer)
     return arrays if lengths is None else arrays | {"moved": arrays["weights"] * lengths[head]}
 
@@ -270,6 +300,7 @@ _PIECES: dict[str, tuple[Callable[..., Arrays], int]] = {
     "ranking": (_ranking, 1),
     "row": (_row, 2),
     "head": (_head, 3),
+    "head_scores": (_head_scores, 3),
     "other": (_other_head, 3),
     "vectors": (_vectors, 3),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,9 +36,7 @@ def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
     data, arrays = unpack_frame(run_frame(own, LIGHT, channel="here", grid=False))
     assert (data["channel"], data["whole"], data["grid"], data["detail"]) == ("here", True, False, True)
     assert [family["name"] for family in data["families"]] == list(own.attentions)
-    assert set(arrays) == {f"closed:{n}" for n in own.attentions} | {
-        f"weights:{n}/values" for n in own.attentions
-    }
+    assert set(arrays) == {f"weights:{n}/values" for n in own.attentions}, "no mask but causal ones"
     for family in data["families"]:
         name, n_layers = family["name"], family["layers"]
         values = arrays[f"weights:{name}/values"]
@@ -47,8 +46,10 @@ def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
             record = attention_record(run.trace, name, layer)
             assert family["path"].replace("{layer}", str(layer)) == record.path
             assert_same(values[layer], record.weights[0])
-            np.testing.assert_array_equal(arrays[f"closed:{name}"] == 0, record.mask[0, 0])
-            assert not values[layer][:, arrays[f"closed:{name}"] > 0].any()
+            ones = np.ones((n_queries, n_keys), bool)
+            allowed = np.tril(ones) if family["causal"] else ones
+            np.testing.assert_array_equal(allowed, record.mask[0, 0])
+            assert not values[layer][:, ~allowed].any()
 
 
 def test_sides_and_depths_are_unequal_here() -> None:
@@ -94,6 +95,7 @@ def test_a_closed_cell_has_its_reason() -> None:
     assert data["families"][1]["reasons"] == [f"masked: {FUTURE}", "masked: padding"]
     assert arrays["closed:decoder"].tolist() == [[0, 1, 2, 1], [0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 2, 0]]
     assert arrays["closed:cross"].tolist() == [[0, 2, 0, 2, 0]] * 4
+    assert not any(family["causal"] for family in data["families"])
 
 
 def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
@@ -116,8 +118,18 @@ def test_up_to_64_tokens_all_weights_come_at_once(n_source: int, n_target: int) 
     assert MAX_SHORT == 64
     data, arrays = unpack_frame(run_frame(own, LIGHT))
     assert data["whole"] is is_short(own) is True
+    assert data["pooled"] == 0
     assert arrays["weights:cross/values"].shape == (3, 3, n_target, n_source)
     assert first_pieces(own, default_choice(own)) == []
+
+
+def test_weights_of_many_bytes_come_attention_by_attention() -> None:
+    own = long_run(MAX_SHORT, MAX_SHORT)
+    wide = {name: replace(view, n_heads=99) for name, view in own.attentions.items()}
+    own = replace(own, attentions=wide)
+    data, arrays = unpack_frame(run_frame(own, LIGHT))
+    assert (data["whole"], data["pooled"], arrays) == (True, 0, {})
+    assert first_pieces(own, Choice("decoder", 1, 2)) == ["weights:decoder"]
 
 
 @pytest.mark.parametrize("n_source, n_target", [(MAX_SHORT + 1, 7), (7, MAX_SHORT + 1)])
@@ -125,7 +137,7 @@ def test_of_more_tokens_come_pooled_maps_and_the_chosen_head(n_source: int, n_ta
     own = long_run(n_source, n_target)
     data, arrays = unpack_frame(run_frame(own, LIGHT))
     assert data["whole"] is is_short(own) is False
-    assert (data["pooled"], set(arrays)) == (POOLED_SIDE, {f"closed:{name}" for name in own.attentions})
+    assert (data["pooled"], arrays) == (POOLED_SIDE, {})
     choice = Choice("cross", 1, 2)
     assert first_pieces(own, choice) == ["pooled:cross", "head:cross:1:2"]
     for name, family in own.attentions.items():

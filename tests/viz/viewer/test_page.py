@@ -73,7 +73,8 @@ def test_a_run_of_the_shipped_model_is_small_enough_for_a_mail(tokens: int, most
         record = run.trace.attention("decoder", 3, "cross_attn")
         for name in ("weights", "scores"):
             whole = f"{name}:cross/values"
-            own = arrays.get(f"head:cross:3:{head}/{name}")
+            piece = "head_scores" if name == "scores" else "head"
+            own = arrays.get(f"{piece}:cross:3:{head}/{name}")
             found = arrays[whole][3, head] if own is None else own
             np.testing.assert_array_equal(found, getattr(record, name)[0, head].numpy())
 

@@ -42,9 +42,8 @@ def test_every_piece_has_the_numbers_of_the_run(kind: str) -> None:
             for query in range(weights.shape[1]):
                 assert_same(only(own, f"row:{name}:{query}")["values"][layer], weights[:, query])
             for head in range(attention.n_heads):
-                arrays = only(own, f"head:{name}:{layer}:{head}")
-                assert_same(arrays["weights"], weights[head])
-                assert_same(arrays["scores"], scores[head])
+                assert_same(only(own, f"head:{name}:{layer}:{head}")["weights"], weights[head])
+                assert_same(only(own, f"head_scores:{name}:{layer}:{head}")["scores"], scores[head])
                 vectors = only(own, f"vectors:{name}:{layer}:{head}")
                 expected = attention.vectors(layer, head)
                 assert vectors.keys() == expected.keys() >= {"q", "k", "v", "z", "moved"}
@@ -87,7 +86,8 @@ def test_of_weights_alone_only_what_is_known_comes() -> None:
     weights = viewed("words")[2].attentions["cross"].weights(1)
     n_queries, n_keys = weights.shape[1:]
     own = view_weights({"cross": [weights]}, {"decoder": "q" * n_queries, "encoder": "k" * n_keys})
-    came, arrays = update(own, "scores:cross", "vectors:cross:0:0", "lengths:cross", "head:cross:0:1")
+    unknown = ("scores:cross", "head_scores:cross:0:1", "vectors:cross:0:0", "lengths:cross")
+    came, arrays = update(own, *unknown, "head:cross:0:1")
     assert came == ["head:cross:0:1"]
     assert list(arrays) == ["head:cross:0:1/weights"]
     assert unpack_frame(run_frame(own, LIGHT))[0]["families"][0]["has"] == []

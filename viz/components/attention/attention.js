@@ -39,6 +39,8 @@ class AttentionViewer extends View {
   reported = [];
   leave = () => {};
   channel = "";
+  /** Whether the choice for this run is still to come: its first pieces come with it. */
+  isAwaited = true;
 
   /** @param {HTMLElement} root @param {import("../shared/shell.js").Host} host */
   constructor(root, host) {
@@ -68,8 +70,9 @@ class AttentionViewer extends View {
       this.run = new ViewerRun(data);
       this.fetching.forget();
       this.choice &&= possible(this.choice, this.run);
+      this.isAwaited = true;
     }
-    if (data.channel !== this.channel) {
+    if (isOther || data.channel !== this.channel) {
       this.leave();
       this.channel = data.channel;
       this.leave = listen(data.channel, (bytes) => this.receive(bytes));
@@ -81,6 +84,7 @@ class AttentionViewer extends View {
   receive(bytes) {
     const update = readFrame(bytes);
     if (update.run !== this.run?.id) return;
+    this.isAwaited = false;
     this.run.add(update);
     this.fetching.came([...update.pieces, ...update.none]);
     const isMoved = update.choice && this.hear(update.choice);
@@ -123,7 +127,7 @@ class AttentionViewer extends View {
     run.missing.clear();
     this.bars.show(run, choice);
     this.panels.show(run, choice, data);
-    if (!run.absent) this.fetching.want(run.missing, this.panels.ahead(run, choice));
+    if (!run.absent && !this.isAwaited) this.fetching.want(run.missing, this.panels.ahead(run, choice));
   }
 
   /** Stop asking: otherwise requests that nobody answers would rerun the page forever. */

@@ -145,8 +145,7 @@ export class Panels {
     const wanted = [];
     if (family.has.includes("vectors")) wanted.push(`vectors:${family.name}:${layer}:${head}`);
     if (!run.hasAll(family)) for (const [l, h] of around) wanted.push(`head:${family.name}:${l}:${h}`);
-    if (run.hasAll(family) && family.has.includes("scores")) wanted.push(`scores:${family.name}`);
-    const first = { head: "weights", vectors: "q", scores: "values" };
+    const first = { head: "weights", vectors: "q" };
     const here = (/** @type {string} */ name) => first[/** @type {"head"} */ (name.split(":")[0])];
     return wanted.filter((name) => !run.has(name, here(name)) && !run.lacks(name, here(name)));
   }

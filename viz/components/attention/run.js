@@ -19,6 +19,7 @@
  * @property {number} scale what q · k is divided by
  * @property {number} soft_cap c of c tanh(score / c); 0 for none
  * @property {string[]} reasons why cells are closed
+ * @property {boolean} causal whether exactly the keys after each query are closed
  * @property {("scores" | "vectors" | "lengths")[]} has what is known besides the weights
  */
 
@@ -42,7 +43,7 @@
  * @property {string} unit
  * @property {boolean} whole whether pictures of all heads use all weights, here or requested as soon as pooled maps
  *   are not enough
- * @property {number} pooled the most pixels per side of a map pooled by Python
+ * @property {number} pooled the most pixels per side of a map pooled by Python; 0 where it pools none
  * @property {string[]} rounded arrays of weights stored in steps: see viz/viewer/contents.py
  * @property {string} absent the text in place of a piece that is never available; "" if pieces can be requested
  * @property {Record<Stack, Side>} sides
@@ -111,7 +112,10 @@ export class ViewerRun {
 
   /** The number of the reason why each cell is closed; 0 for open cells. @param {AttentionView} family */
   closed(family) {
-    return /** @type {Uint8Array} */ (this.#arrays.get(`closed:${family.name}`));
+    const name = `closed:${family.name}`;
+    const codes = this.#arrays.get(name) ?? codesOf(family.causal, this.size(family));
+    this.#arrays.set(name, codes);
+    return /** @type {Uint8Array} */ (codes);
   }
 
   /**
@@ -176,13 +180,14 @@ export class ViewerRun {
 
   /** @param {AttentionView} family @param {number} layer @param {number} head @param {string} name */
   #cells(family, layer, head, name) {
-    const own = `head:${family.name}:${layer}:${head}`;
+    const own = `${name === "scores" ? "head_scores" : "head"}:${family.name}:${layer}:${head}`;
+    const ofAll = `${name}:${family.name}`;
     // A file may hold a few heads exactly, in addition to all of them rounded.
-    if (!this.hasAll(family) || this.has(own, name)) return this.array(own, name);
-    const all = this.array(`${name}:${family.name}`, "values");
+    if (!this.has(ofAll, "values") || this.has(own, name)) return this.array(own, name);
+    const all = this.array(ofAll, "values");
     const [queries, keys] = this.size(family);
     const at = (layer * family.heads + head) * queries * keys;
-    return all?.subarray(at, at + queries * keys) ?? null;
+    return all.subarray(at, at + queries * keys);
   }
 
   /**
@@ -218,6 +223,17 @@ export class ViewerRun {
     const width = all.length / count;
     return all.subarray(position * width, (position + 1) * width);
   }
+}
+
+/**
+ * Which cells are closed where no array says it: none, or those of later keys.
+ * @param {boolean} isCausal
+ * @param {[number, number]} size
+ */
+function codesOf(isCausal, [queries, keys]) {
+  const codes = new Uint8Array(queries * keys);
+  for (let row = 0; isCausal && row < queries; row++) codes.fill(1, row * keys + row + 1, (row + 1) * keys);
+  return codes;
 }
 
 /**

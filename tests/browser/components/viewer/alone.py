@@ -19,13 +19,14 @@ from viz.viewer.viewer_run import ViewerRun
 
 BUILT = ROOT / "headlight" / "browser"
 MOUNT = """
-async ([scripts, frame]) => {
+async ([scripts, shown]) => {
   const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
   const [{ mount }, { default: bridge }] = await Promise.all(scripts.map(load));
   const [asked, told] = [[], []];
+  let changed = () => {};
   const host = {
-    get: () => Uint8Array.from(frame),
-    onChange() {},
+    get: () => Uint8Array.from(shown),
+    onChange: (listener) => { changed = listener; },
     select: (choice) => told.push(choice),
   };
   const app = document.body.appendChild(document.createElement("div"));
@@ -35,7 +36,8 @@ async ([scripts, frame]) => {
   const setTriggerValue = (_, names) => asked.push(names);
   const answer = (bytes) => bridge({ parentElement: root, data: Uint8Array.from(bytes), setTriggerValue });
   const run = (state) => { app.dataset.testScriptState = state; };
-  window.alone = { asked, told, answer, leave, run };
+  const show = (frame) => { shown = frame; changed(); };
+  window.alone = { asked, told, answer, leave, run, show };
 }
 """
 """The viewer with a host of the test's own, as any host mounts it."""
@@ -52,8 +54,13 @@ class Alone:
         page.goto(f"{url}/_stcore/health")
         page.clock.pause_at(3_600_000)
         scripts = [(BUILT / f"{name}.js").read_text(encoding="utf-8") for name in ("attention", "bridge")]
-        page.evaluate(MOUNT, [scripts, list(run_frame(held, palette("light"), channel="alone"))])
+        page.evaluate(MOUNT, [scripts, _frame(held)])
         self.answer([])
+
+    def show(self, held: ViewerRun) -> None:
+        """Show another run, whose first update is still to come."""
+        self.held = held
+        self.page.evaluate("(frame) => window.alone.show(frame)", _frame(held))
 
     def answer(self, pieces: Sequence[str]) -> None:
         content = np.frombuffer(update_frame(self.held, self.choice, pieces), np.uint8)
@@ -83,3 +90,7 @@ class Alone:
         """What was chosen, as often as it was told."""
         told: list[dict[str, JSON]] = self.page.evaluate("window.alone.told")
         return told
+
+
+def _frame(held: ViewerRun) -> list[int]:
+    return list(run_frame(held, palette("light"), channel="alone"))

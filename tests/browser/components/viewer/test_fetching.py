@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.apps.synthetic import cross_weights
+from tests.browser.apps.synthetic import cross_weights, held_run
 from tests.browser.components.line import Line
 from tests.browser.components.viewer.alone import LONG, PATIENCE, Alone
 from tests.browser.components.views import Traffic, at_cell, click_map, matrix, move_to, open_view, state
 from tests.browser.conftest import OpenPage
 from viz.viewer.choice import Choice
-from viz.viewer.frames import MAX_SHORT
+from viz.viewer.frames import MAX_SHORT, first_pieces
 
 
 @pytest.fixture
@@ -66,6 +66,17 @@ def test_hovering_asks_for_nothing_and_tells_nothing(timeless_page: Page, url: s
     alone.page.clock.run_for(2 * PATIENCE)
     assert len(alone.asked) == n_asked
     assert alone.told == []
+
+
+def test_another_run_is_asked_for_what_its_first_update_lacks(timeless_page: Page, url: str) -> None:
+    alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
+    other = held_run((2, 8), (MAX_SHORT + 3, MAX_SHORT + 2))
+    n_asked = len(alone.asked)
+    alone.show(other)
+    assert len(alone.asked) == n_asked, "the update comes after the run"
+    alone.answer(first_pieces(other, alone.choice))
+    [asked] = alone.asked[n_asked:]
+    assert set(asked) == {"head:cross:1:2", "head:cross:1:4", "head:cross:0:3"}
 
 
 def test_what_never_came_is_asked_for_again(timeless_page: Page, url: str) -> None:

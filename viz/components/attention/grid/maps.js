@@ -23,9 +23,12 @@ import { CLOSED, TOP } from "./pixels.js";
  */
 export function mapsOf(sheet, measure) {
   const { family, run } = sheet;
-  const arePooledEnough = measure === "weights" && sheet.isPlain && !run.hasAll(family);
+  const mayBePooled = run.pooledSide > 0 && !run.hasAll(family);
+  const arePooledEnough = mayBePooled && measure === "weights" && sheet.isPlain;
   if (!run.whole || arePooledEnough) return pooled(run, family);
   if (!run.array(`weights:${family.name}`, "values")) return null;
+  const hasScores = measure === "scores" || measure === "masked";
+  if (hasScores && !run.array(`scores:${family.name}`, "values")) return null;
   const count = family.layers * family.heads;
   /** @type {[number, number]} */
   const size = [sheet.queries.length, sheet.keys.length];
