@@ -89,14 +89,14 @@ def held_run(
         {"encoder": words(n_keys), "decoder": words(n_queries)},
     )
     attentions = {}
-    for name, attention in held.attentions.items():
-        allowed = attention.allowed.copy()
-        if attention.keys == "encoder":
+    for name, view in held.attentions.items():
+        allowed = view.allowed.copy()
+        if view.keys == "encoder":
             allowed[:, n_keys - padding :] = False
         open_weights = np.where(allowed, weights[name], 0)
         scores = np.log(weights[name] + 1e-4) + 4
         attentions[name] = replace(
-            attention,
+            view,
             allowed=allowed,
             weights=list(open_weights / open_weights.sum(axis=-1, keepdims=True)).__getitem__,
             scores=list(scores).__getitem__ if has_scores else None,
