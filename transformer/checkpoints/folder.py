@@ -1,4 +1,4 @@
-"""A model's own folder: its weights, config.json, vocabulary.json and README.md, its card."""
+"""Folders that Headlight saves: weights, config.json, vocabulary.json, and the card (README.md)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.text.plain_values import from_plain, to_plain
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What there is to say about a model before it is opened.
+    """Facts about a model that is not opened yet.
 
     Attributes:
         languages: codes of source and target; None where they are not known.
-        units: what a token is on either side.
+        units: of a token on either side.
         vocabulary_sizes: tokens that have ids on either side.
-        n_parameters: that were trained.
+        n_parameters: trained ones.
     """
 
     languages: tuple[str | None, str | None]
@@ -42,13 +42,13 @@ def own_folder(name_or_path: str) -> Path:
     """The folder of a shipped model by its name, or the path of one that `save_model` wrote.
 
     Raises:
-        CheckpointError: for anything else.
+        CheckpointError: for any other folder.
     """
     folder = place_of(name_or_path)
     if not is_own(folder):
         raise CheckpointError(
-            f"{name_or_path} is no folder that Headlight saved: it has no {VOCABULARY}. Choose one that has, "
-            f"or a shipped model ({', '.join(shipped_models())})."
+            f"{name_or_path} is not a folder that Headlight saved: it has no {VOCABULARY}. Choose another "
+            f"one, or a shipped model ({', '.join(shipped_models())})."
         )
     return folder
 
@@ -60,13 +60,13 @@ def save_model(
     dtype: torch.dtype = torch.float32,
     max_file_bytes: int | None = None,
 ) -> None:
-    """Write a model's folder; each file is replaced whole or not at all.
+    """Write a model's folder; each file is replaced completely or not at all.
 
     Args:
         folder: made if it is missing.
         loaded: with coders of words or of sub-words.
-        dtype: of the weights on disk. Half precision takes half the space; opened, they are float32 again.
-        max_file_bytes: no file of weights is larger, and as many are written as are needed.
+        dtype: of the weights on disk; opened, they are float32 again.
+        max_file_bytes: of each shard; as many are written as are needed.
 
     Raises:
         OSError: when the folder can't be written.
@@ -88,7 +88,7 @@ def save_only_weights(
     dtype: torch.dtype = torch.float32,
     max_file_bytes: int | None = None,
 ) -> None:
-    """Write a model's weights without what is needed to open them alone: arguments as in `save_model`.
+    """Write a model's weights alone; arguments as in `save_model`.
 
     Raises:
         OSError: when the folder can't be written.
@@ -109,14 +109,12 @@ def open_saved(
 ) -> LoadedModel:
     """Open a shipped model by name, or a folder that `save_model` wrote; ready to run and frozen.
 
-    `opening.open_model` opens anyone's.
-
     Names and shapes are compared with the configuration before any weight is read.
 
     Args:
         name_or_path: of the model.
-        device: where it is to run; the CPU when left out.
-        weights: a folder of weights (`save_only_weights`) to take in place of the model's own.
+        device: to run on; the CPU by default.
+        weights: folder (`save_only_weights`) whose weights replace the model's.
 
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.
@@ -148,10 +146,10 @@ def open_folder(
 
 
 def load_weights(folder: Path, model: Transformer) -> None:
-    """Give a model on the CPU the weights that `save_only_weights` wrote, and freeze it.
+    """Load weights that `save_only_weights` wrote into a model on the CPU, and freeze it.
 
     Raises:
-        CheckpointError: when they are missing, damaged, or another model's.
+        CheckpointError: when they are missing, damaged, or of another model.
     """
     model.load_state_dict(open_weights(folder, _shapes(model.config)), strict=False)
     freeze(model)
@@ -175,7 +173,7 @@ def summarize(name_or_path: str) -> ModelSummary:
 
 
 def open_config(name_or_path: str) -> TransformerConfig:
-    """Read a model's sizes and choices, nothing else of it.
+    """Read only a model's configuration.
 
     Raises:
         CheckpointError: for a folder that is missing, or whose configuration can't be read.
@@ -184,7 +182,7 @@ def open_config(name_or_path: str) -> TransformerConfig:
 
 
 def open_coders(name_or_path: str) -> tuple[Coder, Coder]:
-    """Open what a model reads and writes sentences with, source and target, without its weights.
+    """Open only a model's coders, source and target.
 
     Raises:
         CheckpointError: for a folder that is missing, incomplete or contradicts itself.

@@ -1,4 +1,4 @@
-"""How a model's makers decode with it: generation_config.json, and what older files say in config.json."""
+"""How a model's makers decode with it: generation_config.json, in older folders config.json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from transformer.loaded import GenerationSettings
 
 _LARGEST = 1_000
-"""Of beams, and of tokens in a row: more is no setting."""
+"""Largest sensible number of beams, and of tokens in a row."""
 _LARGEST_EXPONENT = 10.0
 _USUAL: Mapping[str, Any] = {
     "begin_suppress_tokens": None,
@@ -33,26 +33,26 @@ _USUAL: Mapping[str, Any] = {
     "top_p": 1.0,
     "typical_p": 1.0,
 }
-"""What Headlight's decoding does not have -> transformers' default, which says nothing."""
+"""Settings that Headlight's decoding lacks -> transformers' default, which changes nothing."""
 
 
 def generation_values(texts: Texts) -> dict[str, Any]:
-    """The values of both files; those of generation_config.json go before those of config.json.
+    """The values of both files; generation_config.json takes precedence over config.json.
 
     Raises:
         CheckpointError: for a file that is no JSON object.
     """
-    values = json_object(texts, "config.json")  # one that says null leaves the family's default out
+    values = json_object(texts, "config.json")  # null there overrides the family's default
     told = json_object(texts, "generation_config.json")
     return values | {name: value for name, value in told.items() if value is not None}
 
 
 def generation_settings(texts: Texts, rows: int) -> GenerationSettings:
-    """Read the settings; a value that makes no sense is listed as not applied.
+    """Read the settings; an invalid value is listed as not applied.
 
     Args:
         texts: the folder's small files.
-        rows: of the embedding that targets are written with.
+        rows: of the target's embedding.
 
     Raises:
         CheckpointError: for a file that is no JSON object.

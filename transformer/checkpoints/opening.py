@@ -1,4 +1,4 @@
-"""From a path, or from a checkpoint that was read, to a model that runs."""
+"""Opens a model from a path or from a checkpoint that was read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 
 _SEED = 0
-"""Of numbers that stand in for weights that the files lack: the same at each opening."""
+"""Seed of the random numbers for weights that the files lack, so that each opening gives the same."""
 
 
 def open_checkpoint(
@@ -51,18 +51,18 @@ def open_checkpoint(
 ) -> Imported:
     """Open anyone's checkpoint: a file of weights, or a folder with its configuration and tokenizer.
 
-    Nothing in it is executed; see `transformer.checkpoints.reading`. The validated numbers lie in a folder of
-    their own, which goes when what is returned does.
+    Nothing in it is executed; see `transformer.checkpoints.reading`. The validated numbers are in a temporary
+    folder, which is removed with the returned object.
 
     Args:
         name_or_path: of the file or folder; a shipped model's name will do.
-        answers: to questions of an earlier report, by name. Those left out get their likely value.
-        mapping: text of a mapping file, for a layout that is not known; see `importing.families.own_layout`.
-        limits: what is refused.
-        device: where the model is to run; the CPU when left out.
+        answers: question -> answer; a question without one gets its likely value.
+        mapping: text of a mapping file, for an unknown layout; see `importing.families.own_layout`.
+        limits: beyond which files are refused.
+        device: to run on; the CPU by default.
 
     Raises:
-        CheckpointError: when it can't be read, or is no model that ours computes.
+        CheckpointError: when it can't be read, or Headlight's model can't compute it.
     """
     return _open(place_of(name_or_path), answers or {}, mapping, limits, device)
 
@@ -92,16 +92,16 @@ def open_model(
     """Open a shipped model by its name, or anyone's by its path; ready to run and frozen.
 
     Args:
-        name_or_path: of a shipped model, a file of weights, or a folder: Headlight's own, one that somebody
-            else's program saved, or one of Hugging Face's cache.
-        device: where it is to run; the CPU when left out.
-        answers: to what the files of a checkpoint don't tell, by name; see `open_checkpoint`.
-        mapping: as there.
-        on_report: called with what is said about a checkpoint that is not of our own folders; when left
-            out, a warning lists what was assumed.
+        name_or_path: of a shipped model, a file of weights, or a folder: saved by Headlight or by another
+            program, or in Hugging Face's cache.
+        device: to run on; the CPU by default.
+        answers: as in `open_checkpoint`.
+        mapping: as in `open_checkpoint`.
+        on_report: called with the report on a checkpoint that Headlight did not save; by default a warning
+            lists what was assumed.
 
     Raises:
-        CheckpointError: when there is none, or it can't be run.
+        CheckpointError: when there is no such model, or it can't be run.
     """
     path = place_of(name_or_path)
     if is_own(path):
@@ -120,12 +120,12 @@ def open_model(
 
 
 def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stacklevel: int) -> None:
-    """Warn of what the files don't tell and nobody answered; `stacklevel` as in `warnings`."""
+    """Warn of assumptions: questions without an answer; `stacklevel` as in `warnings`."""
     if report.assumed:
         values = ", ".join(f"{asked.name}={asked.value!r}" for asked in report.assumed)
         warnings.warn(
-            f"{name_or_path} does not tell everything, so this was assumed: {values}. What can be answered "
-            "is in headlight.inspect(path).questions; open it again with answers={...}.",
+            f"{name_or_path} leaves questions open, so this was assumed: {values}. headlight.inspect(path)"
+            ".questions lists them; open it again with answers={...}.",
             stacklevel=stacklevel,
         )
 
@@ -133,10 +133,10 @@ def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stack
 def import_raw(
     raw: RawCheckpoint, answers: Mapping[str, Any] | None = None, *, device: torch.device | None = None
 ) -> Imported:
-    """Bring a checkpoint that was read into our model; no other files than its own are opened.
+    """Turn a checkpoint that was read into Headlight's model; no further files are opened.
 
     Raises:
-        CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
+        CheckpointError: for an unknown layout, a model that Headlight's can't compute, wrong answers.
     """
     plan = plan_import(raw, answers or {})
     report = plan.report
@@ -178,7 +178,7 @@ def fill(plan: ImportPlan) -> Transformer:
 
 
 def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> tuple[TiedKey, ...]:
-    """Look whether weights that are stored twice though the model ties them hold the same numbers."""
+    """Check whether weights that the model ties, but the files store twice, are equal."""
     by_name = {stored.name: stored for stored in tensors}
 
     def is_equal(copy: TiedKey) -> bool:
@@ -203,5 +203,5 @@ def _standing_in(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Te
 def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> Tensor:
     if kind in ("zeros", "ones"):
         return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
-    # The size that embeddings begin training with; sublayers' matrices get about as much.
+    # The usual scale of embeddings before training; other matrices start at about the same.
     return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])

@@ -1,4 +1,4 @@
-"""Where models lie: the shipped ones by name, anyone's by path. Nothing here needs torch."""
+"""Finds models: shipped ones by name, others by path. Nothing here needs torch."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from transformer.errors import CheckpointError, shown
 from transformer.files import ASSETS
 
 MODELS = ASSETS / "models"
-"""Where the shipped models lie, a folder each."""
+"""The folder of the shipped models, one subfolder each."""
 
 CONFIG, VOCABULARY, CARD = "config.json", "vocabulary.json", "README.md"
-"""What stands beside the weights in a folder of our own; vocabulary.json in no other."""
+"""Files next to the weights in a folder that Headlight saved; only such a folder has vocabulary.json."""
 
 PREFERRED = ("en-it", "toy-en-it")
-"""Which of the shipped models people begin with, the best first."""
+"""Shipped models to start with, the best first."""
 
 
 def shipped_models() -> list[str]:
-    """The names of the models in assets/models, the one that people begin with first."""
+    """The names of the models in assets/models, the preferred ones first."""
     names = sorted(path.parent.name for path in MODELS.glob(f"*/{CONFIG}"))
     return [
         *(name for name in PREFERRED if name in names),
@@ -28,7 +28,7 @@ def shipped_models() -> list[str]:
 
 
 def default_model() -> str:
-    """The model that people begin with."""
+    """The model to start with."""
     return next(iter(shipped_models()), PREFERRED[0])
 
 
@@ -61,9 +61,11 @@ def _at_home(path: Path | str) -> Path:
     Raises:
         CheckpointError: when there is no such home, or the path is empty.
     """
-    if not str(path).strip():  # to a Path, nothing is the folder that the program was started in
+    if not str(path).strip():  # Path("") is the current folder
         raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise CheckpointError(f"{shown(str(path))} begins in nobody's home: type the whole path.") from error
+        raise CheckpointError(
+            f"{shown(str(path))} names a home folder that does not exist: type the whole path."
+        ) from error

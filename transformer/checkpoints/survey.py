@@ -1,4 +1,4 @@
-"""What a checkpoint is by its names, shapes and configuration. What is refused is refused without torch."""
+"""Identifies a checkpoint by its names, shapes and configuration; refuses without importing torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.checkpoints.reading.process import read_checkpoint
 def survey_checkpoint(
     name_or_path: str | Path, *, answers: Mapping[str, Any] | None = None, mapping: str | None = None
 ) -> Imported:
-    """Say what a checkpoint is by its names, shapes and configuration, without a model: no weight is read.
+    """Identify a checkpoint by its names, shapes and configuration: no weight is read.
 
     Raises:
         CheckpointError: as `opening.open_checkpoint` does.
@@ -25,9 +25,9 @@ def survey_checkpoint(
 
 
 def check_checkpoint(name_or_path: str | Path, answers: Mapping[str, Any]) -> None:
-    """Refuse what `opening.open_model` would refuse by names, shapes and configuration.
+    """Refuse what `opening.open_model` would refuse for its names, shapes or configuration.
 
-    It takes a fifth of a second, where torch, which opening needs, takes more than one to import.
+    It takes a fifth of a second; importing torch, which opening needs, takes more than one.
 
     Raises:
         CheckpointError: as `opening.open_model` does.

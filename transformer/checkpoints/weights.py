@@ -21,14 +21,14 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 _FLOATS = ("F16", "BF16", "F32", "F64")
 _HEADER, _HEADER_ENTRY = 128, 160
-"""Bytes that the head of a file takes at most: by itself, and for each tensor besides its name."""
+"""Upper bounds on a header's bytes: fixed part, and per tensor excluding its name."""
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """Read a file that holds a JSON object.
+    """Read a file that contains a JSON object.
 
     Raises:
-        CheckpointError: when it is missing, damaged or holds anything else.
+        CheckpointError: when it is missing, damaged or contains anything else.
     """
     try:
         values = json.loads((folder / name).read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 
 def ties(model: nn.Module) -> dict[str, str]:
-    """Names of weights that are another weight of the model: name -> that one's name."""
+    """Tied weights: name -> the first name of the same parameter."""
     first: dict[int, str] = {}
     tied = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
@@ -54,12 +54,12 @@ def ties(model: nn.Module) -> dict[str, str]:
 
 
 def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: int | None) -> None:
-    """Write model.safetensors, or several files and their index where one would be larger than allowed.
+    """Write model.safetensors, or several shards and their index where one file would exceed the limit.
 
-    A file never holds part of a tensor: one that is larger than allowed has a file of its own.
+    A tensor is never split: one that is larger than the limit has a file of its own.
 
     Raises:
-        OSError: when they can't be written; what was there before is as it was.
+        OSError: when they can't be written; the earlier files are unchanged then.
     """
     shards = list(_shards(weights, max_file_bytes))
     numbered = [f"model-{i:05}-of-{len(shards):05}.safetensors" for i in range(1, len(shards) + 1)]
@@ -84,14 +84,14 @@ def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: in
 def open_weights(folder: Path, shapes: Mapping[str, list[int]]) -> dict[str, Tensor]:
     """Read weights as float32, whatever precision they were saved in.
 
-    Names, shapes and kinds of numbers are looked through before any weight is read.
+    Names, shapes and dtypes are checked before any weight is read.
 
     Args:
         folder: of the model.
         shapes: of every weight that the model has.
 
     Raises:
-        CheckpointError: for files that are missing, damaged, or hold anything else.
+        CheckpointError: for files that are missing, damaged, or have other tensors.
     """
     index = None if (folder / WEIGHTS).exists() or not (folder / INDEX).exists() else _read_index(folder)
     names = [WEIGHTS] if index is None else sorted(set(index.values()))
@@ -112,7 +112,7 @@ def open_weights(folder: Path, shapes: Mapping[str, list[int]]) -> dict[str, Ten
 
 
 def _shards(weights: Mapping[str, Tensor], max_file_bytes: int | None) -> Iterator[dict[str, Tensor]]:
-    """Share weights out among files in their order."""
+    """Distribute weights over files, in order."""
     shard: dict[str, Tensor] = {}
     size = _HEADER
     for name, tensor in weights.items():
@@ -126,12 +126,12 @@ def _shards(weights: Mapping[str, Tensor], max_file_bytes: int | None) -> Iterat
 
 
 def _homes(files: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Which file has each weight."""
+    """Weight -> its file."""
     return {weight: name for name, weights in files.items() for weight in weights}
 
 
 def _read_index(folder: Path) -> dict[str, str]:
-    """Read which file has each weight; files outside the folder are refused."""
+    """Read the index: weight -> its file. Files outside the folder are refused."""
     index = read_json(folder, INDEX).get("weight_map")
     if not isinstance(index, dict) or not index:
         raise CheckpointError(f"{folder / INDEX} has no weight_map: copy or save it again.")
@@ -156,7 +156,7 @@ def _open(folder: Path, name: str) -> Any:
 
 
 def _described(path: Path, file: Any) -> dict[str, list[int]]:
-    """Read the shapes of a file's weights from its head."""
+    """Read the shapes of a file's weights from its header."""
     shapes = {}
     for weight in file.keys():  # noqa: SIM118 (no mapping)
         described = file.get_slice(weight)

@@ -227,7 +227,7 @@ def test_shipped_files_are_small_enough_to_ship() -> None:
 
 def test_another_programs_folder_is_not_told_to_be_changed(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", "hidden_size": 48}))
-    with pytest.raises(CheckpointError, match="no folder that Headlight saved: it has no vocabulary"):
+    with pytest.raises(CheckpointError, match="not a folder that Headlight saved: it has no vocabulary"):
         open_saved(str(tmp_path))
 
 

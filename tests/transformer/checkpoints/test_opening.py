@@ -77,8 +77,8 @@ def test_a_configuration_that_was_left_out_is_named(tmp_path: Path) -> None:
     assert not any("was not read" in note for note in open_checkpoint(tmp_path).report.notes)
 
 
-def test_nobodys_home_is_said() -> None:
-    with pytest.raises(CheckpointError, match=r"'~nobody-at-all/x' begins in nobody's home"):
+def test_a_missing_home_is_named() -> None:
+    with pytest.raises(CheckpointError, match=r"'~nobody-at-all/x' names a home folder that does not exist"):
         open_checkpoint("~nobody-at-all/x")
 
 

@@ -80,7 +80,7 @@ class ConfigDraft:
         self.settings[name] = Setting(name, value, source, why)
         return value
 
-    def told(self, name: str, value: Any, attribute: str) -> Any:
+    def configured(self, name: str, value: Any, attribute: str) -> Any:
         """Fill in what an attribute of config.json says; after its name there may be more words."""
         source = "config.json" if self.config is None else self.config.source
         return self.put(name, value, "config", f"{source}: {attribute}")
@@ -113,7 +113,7 @@ class ConfigDraft:
         """
         if self.config is not None and (key in self.config or default is not None):
             told = _checked_size(name, self.config.integer(key, default))
-            return self.told(name, told, key)
+            return self.configured(name, told, key)
         length = _checked_size(name, self.length(tensor, axis))
         return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
 
@@ -132,19 +132,19 @@ class ConfigDraft:
                 f"config.json says {key} {shown(told)}, but the files have weights of {found} layers: they "
                 "belong to two different models."
             )
-        return self.told(name, told, key)
+        return self.configured(name, told, key)
 
     def number(self, name: str, key: str, likely: Sequence[float], question: str) -> float:
         """Fill in a number: config.json's, or else the answer to a question."""
         if self.config is not None:
-            return self.told(name, self.config.number(key, likely[0]), key)
+            return self.configured(name, self.config.number(key, likely[0]), key)
         options = {value: f"{value:g}" for value in likely}
         return self.ask(name, question, "It is not stored with the weights.", options)
 
     def heads(self, key: str) -> int:
         """Fill in n_heads: config.json's, or else the answer to a question. d_model must be there."""
         if self.config is not None:
-            return self.told("n_heads", self.config.integer(key), key)
+            return self.configured("n_heads", self.config.integer(key), key)
         return self.ask_heads()
 
     def ask_heads(self, usual: int = 0, width: int = 0) -> int:
@@ -183,8 +183,8 @@ class ConfigDraft:
         if pad is None:
             return self.put("pad_id", -1, "config", "config.json names no pad_token_id")
         if pad != usual and pad in (self.config.get("bos_token_id"), self.config.get("eos_token_id")):
-            return self.told("pad_id", -1, "pad_token_id also begins or ends texts")
-        return self.told("pad_id", self.config.integer("pad_token_id"), "pad_token_id")
+            return self.configured("pad_id", -1, "pad_token_id also begins or ends texts")
+        return self.configured("pad_id", self.config.integer("pad_token_id"), "pad_token_id")
 
     def ask(self, name: str, text: str, why: str, labels: Mapping[Any, str], *, likely: object = None) -> Any:
         """Fill in the answer to a question, or the likely one of the labels where there is no answer yet.

@@ -60,12 +60,12 @@ def targets(target: str | Into) -> Into:
     return Into(as_it_is, target) if isinstance(target, str) else target
 
 
-def inside(table: Renames, theirs: str, ours: str) -> dict[str, Into]:
+def prefixed(table: Renames, theirs: str, ours: str) -> dict[str, Into]:
     """The table of a part with what stands before its foreign names and before ours, where the part is."""
     return {theirs + name: targets(target).renamed(before=ours) for name, target in table.items()}
 
 
-def of_modules(modules: Renames, *, gamma: str = "weight", beta: str = "bias") -> dict[str, Into]:
+def module_renames(modules: Renames, *, gamma: str = "weight", beta: str = "bias") -> dict[str, Into]:
     """The table of the weights and biases of linear layers and norms.
 
     Args:
@@ -101,7 +101,7 @@ class Family:
             match a checkpoint because no config.json tells which it is, the user is asked: the question is
             called LAYOUT, its answers are the families' names, and the chosen one reads the rest.
         trait: what such a family computes differently, in words that follow its label in the question.
-        hinted: whether sizes or numbers make this one likely among its kin; such families are offered first,
+        likely: whether sizes or numbers make this one likely among its kin; such families are offered first,
             then those that stand first in FAMILIES.
     """
 
@@ -116,7 +116,7 @@ class Family:
     stand_ins: Callable[[RawCheckpoint], Mapping[str, StandIn]] = lambda raw: {}
     kin: str = ""
     trait: str = ""
-    hinted: Callable[[RawCheckpoint], bool] = lambda raw: False
+    likely: Callable[[RawCheckpoint], bool] = lambda raw: False
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""

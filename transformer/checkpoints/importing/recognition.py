@@ -58,7 +58,7 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
     """Find out what a checkpoint is and how it becomes our model.
 
     Raises:
-        CheckpointError: for a layout that is not known, a model that ours does not compute, wrong answers.
+        CheckpointError: for an unknown layout, a model that Headlight's can't compute, wrong answers.
     """
     family, draft, config = described(raw, answers)
     # Only here, for it imports torch: what is refused is refused before.
@@ -162,7 +162,7 @@ def _matching(raw: RawCheckpoint) -> list[Candidate]:
         view = family.arranged(raw)
         if family.matches(view):
             found.append((family, view))
-    return sorted(found, key=lambda candidate: not candidate[0].hinted(candidate[1]))
+    return sorted(found, key=lambda candidate: not candidate[0].likely(candidate[1]))
 
 
 def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Family, ConfigDraft]:

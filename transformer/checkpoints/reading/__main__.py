@@ -36,9 +36,9 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def answer(path: Path, folder: Path | None, limits: Limits, wanted: str = "") -> str:
-    """Read a checkpoint; with a folder, copy its numbers there. The checkpoint, or why not, as JSON.
+    """Read a checkpoint, with a folder copy its numbers there; return it, or its refusal, as JSON.
 
-    It is made whole before any of it is sent, so that it is no larger than the memory of this process.
+    The JSON is built completely before it is sent, so this process's memory limit bounds it.
     """
     try:
         checkpoint = to_checkpoint(read_contents(path, limits, wanted), folder)
@@ -59,7 +59,7 @@ def answer(path: Path, folder: Path | None, limits: Limits, wanted: str = "") ->
 
 
 def take_limits(limits: Limits, folder: Path | None) -> None:
-    """Have the system end this process when it takes more than it may."""
+    """Set this process's resource limits."""
     most = {"AS": limits.memory_bytes, "CPU": int(limits.seconds) + 1, "NOFILE": 64, "CORE": 0}
     if folder is None:
         most["FSIZE"] = 0
@@ -69,9 +69,9 @@ def take_limits(limits: Limits, folder: Path | None) -> None:
 
 
 def stay_inside(folder: Path | None) -> None:
-    """From here on nothing is imported, started or connected to, and written in `folder` alone.
+    """From now on forbid imports, new processes, connections, and writing outside `folder`.
 
-    The readers do none of this; should one of them have a fault, it ends here.
+    The readers do none of this; a bug in one of them would be stopped here.
     """
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
@@ -90,7 +90,7 @@ def _check_open(args: tuple[Any, ...], folder: Path | None) -> None:
 
 
 def main() -> None:
-    """Take the limits, then read."""
+    """Set the limits, then read."""
     task: Mapping[str, Any] = json.load(sys.stdin)
     limits = Limits(**task["limits"])
     folder = None if task["folder"] is None else Path(task["folder"])

@@ -1,4 +1,4 @@
-"""What is at a path: a file of weights, or a folder of them with its small files; and its numbers copied."""
+"""Reads a file of weights, or a folder of them with its small files, and copies its numbers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from transformer.checkpoints.reading.regular_file import RegularFile, named, ope
 from transformer.errors import CheckpointError, shown
 
 NUMBERS = "numbers.bin"
-"""The file that validated tensors are copied into."""
+"""File that validated tensors are copied into."""
 _ALIGNED = 64
-"""Each block begins at a multiple of so many bytes, so that any kind of number can be looked at in place."""
+"""Alignment of blocks in bytes, so that tensors of any dtype can be viewed in place."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What is in the chosen file or folder; no weight has been read.
+    """The contents of the chosen file or folder; no weight has been read.
 
     Attributes:
-        path: that was chosen.
+        path: as chosen.
         format: as in RawCheckpoint.
         files: the files of weights with their tensors.
         texts: the folder's small files.
@@ -43,13 +43,13 @@ class Contents:
 
 
 def read_contents(path: Path, limits: Limits, wanted: str = "") -> Contents:
-    """Read the heads and the small files of a checkpoint.
+    """Read the headers and the small files of a checkpoint.
 
     Args:
         path: of a file of weights or of a folder.
-        limits: what is refused.
-        wanted: which of a file's weights are taken where there is a choice, in lower case; the likeliest for
-            what is none of them.
+        limits: beyond which files are refused.
+        wanted: which of a file's weights to take where there is a choice, in lower case; the likeliest when
+            there is none of that name.
 
     Raises:
         CheckpointError: says what is wrong, with the name of the file or folder, and what to do.
@@ -80,7 +80,7 @@ def read_contents(path: Path, limits: Limits, wanted: str = "") -> Contents:
 
 
 def _read_file(path: Path, limits: Limits, wanted: str) -> WeightsFile:
-    """Read the head of a file of weights in the format that its first bytes tell.
+    """Read the header of a file of weights; its first bytes identify the format.
 
     Raises:
         CheckpointError: says what it is instead, or what is wrong with it, as the rest of a sentence.
@@ -125,7 +125,7 @@ def _check_size(files: tuple[Path, ...], limits: Limits) -> None:
 
 
 def _check_homes(path: Path, folder: FolderFiles, files: list[WeightsFile], limits: Limits) -> None:
-    """Each tensor is in one file, and that is the one which the index says."""
+    """Check that each tensor is in one file, the one that the index names."""
     homes: dict[str, Path] = {}
     for file in files:
         for name in file.tensors:
@@ -145,10 +145,10 @@ def _check_homes(path: Path, folder: FolderFiles, files: list[WeightsFile], limi
 
 
 def to_checkpoint(contents: Contents, folder: Path | None) -> RawCheckpoint:
-    """Bring together what the files hold, with a folder to copy the tensors' numbers into, or where they are.
+    """Join the files' tensors; with a folder, copy their numbers there.
 
     Raises:
-        CheckpointError: when a checksum is wrong or a file changes meanwhile.
+        CheckpointError: when a checksum is wrong or a file has changed.
         OSError: when the folder can't be written.
     """
     moved = {} if folder is None else _copied(contents, folder / NUMBERS)
@@ -180,7 +180,7 @@ def to_checkpoint(contents: Contents, folder: Path | None) -> RawCheckpoint:
 
 
 def _copied(contents: Contents, target: Path) -> dict[tuple[Path, int], tuple[Path, int]]:
-    """Copy every block into one file: a block's file and offset -> the file and offset that it is at now."""
+    """Copy every block into one file: a block's file and offset -> its new file and offset."""
     moved: dict[tuple[Path, int], tuple[Path, int]] = {}
     with target.open("xb") as out:
         for weights in contents.files:

@@ -1,4 +1,4 @@
-"""The files of a folder that was chosen: which hold weights, which are small and known, and none outside."""
+"""Finds the weights and the known small files of a folder; reads nothing outside of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOKENIZER_TEXTS = (
     "merges.txt",
 )
 MAPPING = "headlight-map.yaml"
-"""What a user says about a layout that is not known: see `importing.families.own_layout`."""
+"""A user's mapping file for an unknown layout: see `importing.families.own_layout`."""
 TEXTS = (
     "config.json",
     "params.json",
@@ -45,10 +45,10 @@ TEXTS = (
 """The small files that are read as text."""
 
 BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
-"""Those that are read as bytes: sentencepiece's models."""
+"""Small files that are read as bytes: sentencepiece models."""
 
 WHOLE = ("model.safetensors", "pytorch_model.bin")
-"""Hugging Face's files of weights, the better first. Where there are several, NAME.index.json lists them."""
+"""Hugging Face's files of weights, the preferred first; NAME.index.json lists shards."""
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".npz")
 _SAVED_MODEL = "saved_model.pb"
@@ -58,18 +58,18 @@ _LARGEST_TEXTS = {
     **dict.fromkeys(("config.json", "params.json", "generation_config.json"), 2**20),
     MAPPING: 2**16,
 }
-"""Bytes of those that hold settings alone; vocabularies may take what is left for all small files."""
+"""Largest sizes of settings in bytes; vocabularies may use the rest of the budget for small files."""
 _LONGEST_REVISION = 1_000
 
 
 @dataclass(frozen=True)
 class FolderFiles:
-    """What there is in a folder.
+    """The relevant files of a folder.
 
     Attributes:
-        format: "headlight" for a folder of ours; empty where the files of weights decide.
-        weights: the files of weights, in their order.
-        homes: tensor -> the file that has it, as the index says; empty without an index.
+        format: "headlight" for a folder of ours; empty where the files of weights decide it.
+        weights: the files of weights, in order.
+        homes: tensor -> its file by the index; empty without an index.
         texts: the small files.
     """
 
@@ -83,7 +83,7 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
     """Find the weights in a folder and read its small files.
 
     Raises:
-        CheckpointError: when weights are missing, several are there, or a file lies outside of the folder.
+        CheckpointError: when there are no or several files of weights, or a file is outside of the folder.
     """
     root, folder = _root(folder), _revision(folder)
     names = _names(folder)
@@ -95,13 +95,13 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
 
 
 def _root(folder: Path) -> Path:
-    """What no file may lie outside of: the folder, or of a revision in Hugging Face's cache the model's."""
+    """The folder that all files must be inside of: this one, or in Hugging Face's cache the model's."""
     repository = folder.resolve().parents[1] if folder.resolve().parent.name == "snapshots" else folder
     return repository.resolve() if (repository / "blobs").is_dir() else folder.resolve()
 
 
 def _revision(folder: Path) -> Path:
-    """The snapshot in a folder of Hugging Face's cache, whose files are links within it; else the folder."""
+    """The snapshot in a model's folder of Hugging Face's cache; any other folder itself."""
     snapshots = folder / "snapshots"
     if not (snapshots.is_dir() and (folder / "blobs").is_dir()):
         return folder
@@ -129,7 +129,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _inside(root: Path, path: Path) -> Path:
-    """Where a file of the folder really lies.
+    """The real path of a file in the folder.
 
     Raises:
         CheckpointError: when it is a link that leads out of the folder.
@@ -180,7 +180,7 @@ def _small(path: Path, name: str, limit: int) -> bytes:
 
 
 def _refuse_code(texts: Texts) -> None:
-    """Refuse a model that is to be run by code beside it, as transformers' trust_remote_code does."""
+    """Refuse a model that needs code from its folder, as with transformers' trust_remote_code."""
     for name in ("config.json", "tokenizer_config.json"):
         if name not in texts:
             continue
@@ -207,7 +207,7 @@ def _json(name: str, text: str | bytes) -> dict[str, Any]:
 def _weights(
     root: Path, folder: Path, names: set[str], limits: Limits
 ) -> tuple[tuple[Path, ...], dict[str, Path]]:
-    """The files and, by the index, each tensor's."""
+    """The files of weights, and each tensor's file by the index."""
     for whole in WHOLE:
         index = f"{whole}.index.json"
         if whole in names:
@@ -253,7 +253,7 @@ def _no_weights(found: list[str], names: set[str]) -> str:
     if names & {*TOKENIZER_TEXTS, *BINARIES}:
         return (
             "holds a tokenizer and no weights: choose the folder that the model was saved into, or put its "
-            f"{' or '.join(WHOLE)} beside these files."
+            f"{' or '.join(WHOLE)} next to these files."
         )
     if names & {".git", "config.json"}:
         return (
@@ -264,7 +264,7 @@ def _no_weights(found: list[str], names: set[str]) -> str:
 
 
 def _read_index(path: Path, name: str, suffix: str, limits: Limits) -> dict[str, str]:
-    """Read which file has each tensor; only plain names of files in the folder are taken."""
+    """Read the index: tensor -> its file. Only plain names of files in the folder are accepted."""
     homes = _json(name, _small(path, name, limits.max_header_bytes)).get("weight_map")
     if not isinstance(homes, dict) or not homes:
         raise CheckpointError(f"has {name} without a weight_map: copy or download it again.")

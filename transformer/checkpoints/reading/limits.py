@@ -1,4 +1,4 @@
-"""How much of everything a checkpoint may ask for, and the refusals of what asks for more."""
+"""Limits on a checkpoint's sizes and counts, and the checks that refuse what exceeds them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from transformer.errors import CheckpointError, shown
 
 MEBIBYTE = 2**20
 _LARGEST = 2**48
-"""Items of a tensor: more than any machine holds, and far from where products overflow anywhere."""
+"""Items of a tensor: more than any machine can store, and far below any overflow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What is refused before it is read.
+    """Sizes beyond which a checkpoint is refused unread.
 
     Attributes:
-        max_file_bytes: of all files of weights together; None where any size will do.
+        max_file_bytes: of all files of weights together; None for any size.
         max_tensors: in a checkpoint.
-        max_header_bytes: of what describes the tensors of one file: the head of a safetensors file, the
-            directory of a zip, the pickle in it, the index of a folder.
+        max_header_bytes: of the description of one file's tensors: a safetensors header, a zip's directory,
+            the pickle in it, a folder's index.
         max_name_length: of a tensor, in characters.
         max_dimensions: of a tensor.
         max_small_file_bytes: of a folder's configuration, vocabulary and tokenizer together.
-        seconds: that the reading process may take, by the clock.
-        memory_bytes: that the reading process may ask the system for; mapped files count.
+        seconds: of wall-clock time for the reading process.
+        memory_bytes: address space of the reading process; mapped files count.
     """
 
     max_file_bytes: int | None
@@ -49,11 +49,11 @@ UPLOAD_LIMITS = Limits(
     seconds=60.0,
     memory_bytes=1024 * MEBIBYTE,
 )
-"""For files that come through the browser."""
+"""For files that are uploaded in the browser."""
 
 
 def check_name(name: str, limits: Limits) -> None:
-    """Refuse what is no name of a tensor.
+    """Refuse an invalid name of a tensor.
 
     Raises:
         CheckpointError: says why.
@@ -74,10 +74,10 @@ def check_name(name: str, limits: Limits) -> None:
 
 
 def check_shape(shape: tuple[int, ...], limits: Limits, what: str) -> None:
-    """Refuse shapes that no tensor should have; an empty one may be, though not as a weight.
+    """Refuse invalid shapes; an empty tensor is valid, though not as a weight.
 
     Raises:
-        CheckpointError: says why, with `what` in the place of the tensor.
+        CheckpointError: says why, calling the tensor `what`.
     """
     if len(shape) > limits.max_dimensions:
         raise CheckpointError(
@@ -96,7 +96,7 @@ def check_not_empty(shape: tuple[int, ...], what: str) -> None:
     """Refuse a weight without numbers.
 
     Raises:
-        CheckpointError: says so, with `what` in the place of the tensor.
+        CheckpointError: says so, calling the tensor `what`.
     """
     if 0 in shape:
         raise CheckpointError(
@@ -117,12 +117,12 @@ def check_count(n_tensors: int, limits: Limits) -> None:
 
 
 def limit_process(most: Mapping[str, int]) -> None:
-    """Have the system end this process when it takes more than it may.
+    """Set this process's resource limits.
 
-    Windows has no such limits for a process: there only the clock of the process that waits ends it.
+    Windows has none: there only the parent's timeout ends the process.
 
     Args:
-        most: of each resource, by the end of its name in the library `resource`: AS, CPU, FSIZE, ...
+        most: resource, as named in the module `resource` without RLIMIT_ (AS, CPU, ...) -> its limit.
     """
     try:
         import resource
@@ -131,5 +131,5 @@ def limit_process(most: Mapping[str, int]) -> None:
     for name, value in most.items():
         try:
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
-        except (OSError, ValueError):  # a system that does not have this one, or has a lower one already
+        except (OSError, ValueError):  # not supported here, or a lower limit is set already
             continue

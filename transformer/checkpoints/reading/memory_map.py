@@ -1,4 +1,4 @@
-"""Tensors that lie in files, as PyTorch's: mapped into memory, one mapping per file."""
+"""Tensors in files as PyTorch tensors: mapped into memory, one mapping per file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DTYPES = {
     "BOOL": "bool",
 }
 
-# A mapping lives as long as a tensor in it does. One a file, because each keeps a file open.
+# A mapping lives as long as a tensor in it. One per file, because each keeps its file open.
 _mappings: WeakValueDictionary[tuple[Path, int, int], mmap.mmap] = WeakValueDictionary()
 _lock = threading.Lock()
 
@@ -33,12 +33,12 @@ _lock = threading.Lock()
 def map_tensor(stored: StoredTensor) -> Tensor:
     """Map a tensor into memory in the precision it is stored in: (*shape), nothing is copied.
 
-    Pages that someone writes to become theirs alone: the file is never written.
+    Mapped copy-on-write: the file is never written.
 
     Raises:
-        CheckpointError: when the file has gone or has become shorter.
+        CheckpointError: when the file is gone or has become shorter.
     """
-    import torch  # only here: families look at numbers rarely, and can be told apart before torch is imported
+    import torch  # only here: layouts rarely need numbers and are recognised without torch
 
     try:
         mapping = _mapping(stored.path)
@@ -48,7 +48,7 @@ def map_tensor(stored: StoredTensor) -> Tensor:
         raise CheckpointError(f"{stored.path} has become shorter since it was looked at: open it again.")
     found = torch.frombuffer(mapping, dtype=torch.uint8, offset=stored.offset, count=stored.n_bytes)
     dtype: torch.dtype = getattr(torch, _DTYPES[stored.dtype])
-    if stored.offset % dtype.itemsize:  # only in foreign files; PyTorch can't look at odd addresses
+    if stored.offset % dtype.itemsize:  # only in foreign files; PyTorch can't view unaligned addresses
         found = found.clone()
     return found.view(dtype).view(stored.shape)
 

@@ -1,4 +1,4 @@
-"""Reading a checkpoint in a short-lived process of its own, with limits of memory and time."""
+"""Reads a checkpoint in a short-lived process with limits on memory and time."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from transformer.files import CODE
 def read_checkpoint(
     path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | None = None, *, wanted: str = ""
 ) -> RawCheckpoint:
-    """Read the heads and small files of a checkpoint; with a folder, its tensors' numbers too.
+    """Read the headers and small files of a checkpoint; with a folder, its tensors' numbers too.
 
     Args:
         path: of a file of weights or of a model's folder.
-        limits: what is refused.
-        folder: an empty one, which must stay as long as the tensors are used: they are then in a file there
-            that the reading process wrote. Without one they are where they were, unlooked at.
-        wanted: which of a file's weights are taken where there is a choice; see RawCheckpoint.choices.
+        limits: beyond which files are refused.
+        folder: an empty one, which must exist as long as the tensors are used: the reading process copies
+            their validated numbers there. Without one they stay in the original file, not validated.
+        wanted: which of a file's weights to take where there is a choice; see RawCheckpoint.choices.
 
     Raises:
-        CheckpointError: says what is wrong and what to do; nothing is tried in a less careful way.
+        CheckpointError: says what is wrong and what to do; there is no less careful fallback.
     """
     path = path.absolute()
     task = {
@@ -46,7 +46,7 @@ def read_checkpoint(
 
 
 def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:
-    """Have the process do a task; whatever ends it is told as a CheckpointError."""
+    """Run the process on a task; any failure of it becomes a CheckpointError."""
     try:
         done = subprocess.run(
             [sys.executable, "-E", "-s", "-S", "-m", "transformer.checkpoints.reading"],
@@ -64,8 +64,8 @@ def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:
         ) from error
     except ValueError as error:
         raise CheckpointError(
-            f"{named(path)} could not be read: the process that reads it came to its end (status "
-            f"{done.returncode}), for want of memory or time perhaps. Copy or save the file again."
+            f"{named(path)} could not be read: the reading process ended with status "
+            f"{done.returncode}, perhaps for lack of memory or time. Copy or save the file again."
         ) from error
     except OSError as error:
         raise CheckpointError(

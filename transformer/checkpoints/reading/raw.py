@@ -1,4 +1,4 @@
-"""What a checkpoint holds, before anyone knows which model it is: tensors in files, and small files."""
+"""The contents of a checkpoint of any model: tensors in files, and small files."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from typing import Any
 from transformer.errors import CheckpointError
 
 LAYER_NUMBER = "(0|[1-9][0-9]{0,4})"
-"""What stands for a layer in the name of a tensor; a regular expression."""
+"""Regular expression for a layer's number in the name of a tensor."""
 
 Texts = Mapping[str, str | bytes]
 """The small files of a folder: name -> content."""
 
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
-"""The kinds of numbers that are read, in safetensors' words, and the bytes that one takes."""
+"""The supported dtypes, in safetensors' names -> bytes of one item."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Bytes of a file that belong together.
+    """A contiguous block of a file's bytes.
 
     Attributes:
-        offset: of the first.
-        n_bytes: in all.
-        dtype: of the items in them, a key of ITEM_BYTES.
-        crc: their CRC-32; None where the format has none.
+        offset: of the first byte.
+        n_bytes: in total.
+        dtype: of the items, a key of ITEM_BYTES.
+        crc: CRC-32; None where the format has none.
     """
 
     offset: int
@@ -50,13 +50,13 @@ class TensorView:
 
     @property
     def n_bytes(self) -> int:
-        """The bytes that its items take."""
+        """Size of its items in bytes."""
         return math.prod(self.shape) * ITEM_BYTES[self.block.dtype]
 
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """Where one file of weights has its tensors; the other fields are as in RawCheckpoint."""
+    """The tensors of one file of weights; the other fields are as in RawCheckpoint."""
 
     path: Path
     format: str
@@ -68,15 +68,15 @@ class WeightsFile:
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A dense tensor in a file: row-major, little-endian, its bytes one after the other.
+    """A dense tensor in a file: row-major, little-endian, contiguous.
 
     Attributes:
         name: in the checkpoint.
         dtype: a key of ITEM_BYTES.
         shape: no size is zero; () for a single number.
-        path: of the file that holds it.
+        path: of its file.
         offset: of its first byte in that file.
-        n_bytes: that it takes.
+        n_bytes: in total.
     """
 
     name: str
@@ -93,20 +93,20 @@ class RawCheckpoint:
 
     Attributes:
         path: that was chosen.
-        format: "safetensors", "torch zip", "torch before 1.6", each with " shards" after it for several
-            files; "npz"; or "headlight".
+        format: "safetensors", "torch zip", "torch before 1.6", each followed by " shards" for several files;
+            "npz"; or "headlight".
         tensors: by name, in the checkpoint's order.
-        aliases: name of a tensor -> name of an earlier one that is the very same numbers in the file
-            (tied weights). Both are in `tensors`.
-        extras: what else a trainer saved, such as the epoch: text, numbers, None, and lists and dictionaries
-            of them.
-        left_out: where tensors were that are no weights of the model, such as "optimizer" -> how many.
+        aliases: name of a tensor -> name of an earlier one with the same bytes in the file (tied weights).
+            Both are in `tensors`.
+        extras: other values that a trainer saved, such as the epoch: text, numbers, None, and lists and
+            dictionaries of them.
+        left_out: key of tensors that are not the model's weights, such as "optimizer" -> how many.
         texts: name -> content of the folder's small files (configuration, vocabulary, tokenizer); bytes for
             sentencepiece models. Empty when a single file was chosen.
         n_bytes: of all tensors.
-        files: the files of weights that were read, in their order.
-        choices: keys of a trainer's dictionary under which there are weights of the same names and shapes
-            (the model's and their average), the likeliest first; `tensors` are those of one. Empty without.
+        files: of weights, in order.
+        choices: keys of a trainer's dictionary with weights of the same names and shapes (the model's and
+            their average), the likeliest first; `tensors` belong to one of them. Empty without a choice.
     """
 
     path: Path
@@ -124,25 +124,25 @@ class RawCheckpoint:
         """The JSON object in one of `texts`; empty when there is no such file.
 
         Raises:
-            CheckpointError: when the file holds anything else.
+            CheckpointError: when the file contains anything else.
         """
         return json_object(self.texts, name)
 
     def layer_count(self, prefix: str) -> int:
-        """One more than the highest layer's number after a prefix such as "encoder.layers."; 0 for none."""
+        """One more than the highest layer number after a prefix such as "encoder.layers."; 0 for none."""
         number = re.compile(re.escape(prefix) + LAYER_NUMBER + r"\.")
         found = map(number.match, self.tensors)
         return max((int(match[1]) + 1 for match in found if match), default=0)
 
     def same_numbers(self, one: str, other: str) -> bool:
-        """Whether both names are there and stand for the same numbers of the file."""
+        """Whether both names exist and are the same bytes of the file."""
         if one not in self.tensors or other not in self.tensors:
             return False
         first, second = self.tensors[one].name, self.tensors[other].name
         return self.aliases.get(first, first) == self.aliases.get(second, second)
 
     def to_plain(self) -> dict[str, Any]:
-        """All of it as JSON has it."""
+        """Plain values, ready for JSON."""
         homes = list(dict.fromkeys(stored.path for stored in self.tensors.values()))
         number = {home: index for index, home in enumerate(homes)}
         return vars(self) | {
@@ -176,7 +176,7 @@ def json_object(texts: Texts, name: str) -> dict[str, Any]:
     """Read the JSON object in a file; an empty one where there is no such file.
 
     Raises:
-        CheckpointError: when it holds anything else.
+        CheckpointError: when it contains anything else.
     """
     try:
         values = json.loads(texts.get(name, "{}"))
@@ -188,7 +188,7 @@ def json_object(texts: Texts, name: str) -> dict[str, Any]:
 
 
 def to_plain_texts(texts: Texts) -> dict[str, dict[str, str]]:
-    """A folder's small files as JSON has them."""
+    """A folder's small files as plain values, ready for JSON."""
     return {
         name: {"text": content}
         if isinstance(content, str)

@@ -1,4 +1,4 @@
-"""A file that is read and nothing else: regular, its size known, every read inside it."""
+"""Regular files of known size; no read goes beyond them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RegularFile:
     """An open file of a checkpoint.
 
     Attributes:
-        path: where it lies.
+        path: of the file.
         size: in bytes.
     """
 
@@ -29,10 +29,10 @@ class RegularFile:
         self._file = file
 
     def read(self, offset: int, n_bytes: int) -> bytes:
-        """Read so many bytes, all of them.
+        """Read exactly that many bytes.
 
         Raises:
-            CheckpointError: when they are not all there.
+            CheckpointError: when there are fewer.
         """
         if offset < 0 or n_bytes < 0 or offset + n_bytes > self.size:
             raise CheckpointError("is cut off or damaged: copy or download it again.")
@@ -43,19 +43,19 @@ class RegularFile:
         return found
 
     def chunks(self, offset: int, n_bytes: int) -> Iterator[bytes]:
-        """Read so many bytes, a MiB at a time.
+        """Read that many bytes, a MiB at a time.
 
         Raises:
-            CheckpointError: when they are not all there.
+            CheckpointError: when there are fewer.
         """
         for start in range(offset, offset + n_bytes, CHUNK):
             yield self.read(start, min(CHUNK, offset + n_bytes - start))
 
     def copy(self, offset: int, n_bytes: int, out: BinaryIO) -> None:
-        """Copy so many bytes to the end of another file; by the system alone, where it knows how.
+        """Append that many bytes to another file, by the kernel alone where it can.
 
         Raises:
-            CheckpointError: when they are not all there.
+            CheckpointError: when there are fewer.
             OSError: when they can't be written.
         """
         out.flush()
@@ -65,14 +65,14 @@ class RegularFile:
             out.write(chunk)
 
     def _copy_by_system(self, offset: int, n_bytes: int, out: BinaryIO) -> int:
-        """How many of the bytes it copied: all of them, or as many as it could."""
+        """Copy as many of the bytes as the kernel can; return how many."""
         copied = 0
         while copied < n_bytes:
             try:
                 more = os.copy_file_range(
                     self._file.fileno(), out.fileno(), n_bytes - copied, offset + copied
                 )
-            except (AttributeError, OSError):  # a system without it, or files that it can't do this for
+            except (AttributeError, OSError):  # not supported by the system, or not for these files
                 break
             if not more:
                 break

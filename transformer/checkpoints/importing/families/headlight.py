@@ -37,7 +37,7 @@ def read_config(draft: ConfigDraft) -> None:
     for field in fields(config):
         value = getattr(config, field.name)
         if field.name in told:
-            draft.told(field.name, value, field.name)
+            draft.configured(field.name, value, field.name)
         else:
             draft.put(field.name, value, "layout", "what models had before it was a choice")
 

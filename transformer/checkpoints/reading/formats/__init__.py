@@ -1,1 +1,1 @@
-"""The formats of files of weights: those that are read, and how others are told apart."""
+"""The formats of files of weights: readers, and descriptions of formats that are not read."""

@@ -43,7 +43,7 @@ def read_legacy(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsF
 
     Args:
         file: of this format.
-        limits: what is refused.
+        limits: beyond which files are refused.
         wanted: which weights are taken where there is a choice, as in SavedWeights.
 
     Raises:

@@ -28,7 +28,7 @@ def read_torch(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsFi
 
     Args:
         file: the archive.
-        limits: what is refused.
+        limits: beyond which files are refused.
         wanted: which weights are taken where there is a choice, as in SavedWeights.
 
     Raises:

@@ -59,7 +59,7 @@ def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
         ask_usual_activation(draft, ACTIVATIONS[usual])
     else:
         told = draft.config.choice(key, ACTIVATIONS, usual)
-        draft.told("activation", told, key)
+        draft.configured("activation", told, key)
 
 
 def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:

@@ -15,7 +15,7 @@ from transformer.checkpoints.importing.families.language_models._rotary import (
     ask_stretch,
     put_stretched_range,
 )
-from transformer.checkpoints.importing.family import Family, Renames, inside
+from transformer.checkpoints.importing.family import Family, Renames, prefixed
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
@@ -33,7 +33,7 @@ _LAYER: Renames = {
 }
 RENAMES: Renames = {
     "tok_embeddings.weight": "tgt_embedding.weight",
-    **inside(_LAYER, "layers.{}.", "decoder.layers.{}."),
+    **prefixed(_LAYER, "layers.{}.", "decoder.layers.{}."),
     "norm.weight": "decoder.final_norm.gamma",
     "output.weight": "generator.weight",
 }
@@ -42,7 +42,7 @@ IGNORED = {
     "rope.freqs": _ANGLES,
     "freqs_cos": _ANGLES,
     "freqs_sin": _ANGLES,
-    "layers.{}.attention.mask": "A table of which positions are later; our model makes its own.",
+    "layers.{}.attention.mask": "The causal mask; our model makes its own.",
     "layers.{}.attention.inner_attention.rope.freqs": _ANGLES,
 }
 
@@ -99,15 +99,15 @@ def _told(raw: RawCheckpoint) -> ForeignConfig | None:
 def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
     n_heads = draft.heads("n_heads")
     rotary_questions.put_grouped_heads(draft, n_heads, *_rows(draft))
-    draft.told("position_base", told.number("rope_theta", 10_000.0), "rope_theta, or 10,000")
+    draft.configured("position_base", told.number("rope_theta", 10_000.0), "rope_theta, or 10,000")
     if told.flag("use_scaled_rope", False):
         if "rope_scaling_factor" in told:
-            draft.told("rotary_stretch", told.number("rope_scaling_factor"), "rope_scaling_factor")
+            draft.configured("rotary_stretch", told.number("rope_scaling_factor"), "rope_scaling_factor")
             put_stretched_range(draft)
         else:
             ask_stretch(draft)
     if "max_seq_len" in told:
-        draft.told("max_len", told.integer("max_seq_len"), "max_seq_len")
+        draft.configured("max_len", told.integer("max_seq_len"), "max_seq_len")
     else:
         rotary_questions.ask_length(draft, *LENGTHS)
     if told.get("moe") or told.get("vision_chunk_size"):

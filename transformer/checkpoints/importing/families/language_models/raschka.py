@@ -23,8 +23,8 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -44,8 +44,8 @@ _GENERATOR: Renames = {"out_head.weight": "generator.weight"}
 GPT_RENAMES: Renames = {
     "tok_emb.weight": "tgt_embedding.weight",
     "pos_emb.weight": "tgt_embedding.positions.weight",
-    **inside(of_modules({**_LAYER, **_FEED_FORWARD}, **_NORM), "trf_blocks.{}.", "decoder.layers.{}."),
-    **of_modules({"final_norm": "decoder.final_norm"}, **_NORM),
+    **prefixed(module_renames({**_LAYER, **_FEED_FORWARD}, **_NORM), "trf_blocks.{}.", "decoder.layers.{}."),
+    **module_renames({"final_norm": "decoder.final_norm"}, **_NORM),
     **_GENERATOR,
 }
 
@@ -66,13 +66,13 @@ _ROTARY_LAYER: Renames = {
 }
 ROTARY_RENAMES: Renames = {
     "tok_emb.weight": "tgt_embedding.weight",
-    **inside(_ROTARY_LAYER, "trf_blocks.{}.", "decoder.layers.{}."),
+    **prefixed(_ROTARY_LAYER, "trf_blocks.{}.", "decoder.layers.{}."),
     "final_norm.weight": "decoder.final_norm.gamma",
     "final_norm.scale": "decoder.final_norm.gamma",
     **_GENERATOR,
 }
 
-_MASK = "A table of which positions are later; our model makes its own."
+_MASK = "The causal mask; our model makes its own."
 _ANGLES = "The cosines or sines of the rotary positions; our model makes its own."
 IGNORED = {"trf_blocks.{}.att.mask": _MASK, "mask": _MASK}
 ROTARY_IGNORED = {
@@ -107,7 +107,7 @@ def is_rotary(raw: RawCheckpoint) -> bool:
 
 
 def read_gpt(draft: ConfigDraft) -> None:
-    """From the shapes and answers."""
+    """Read the shapes and answers."""
     why = "every GPT of the book"
     _read_sizes(draft, _GPT_IN, why)
     draft.size("max_len", "context_length", "pos_emb.weight", 0)
@@ -121,7 +121,7 @@ def _rows(draft: ConfigDraft) -> tuple[int, int]:
 
 
 def read_rotary(draft: ConfigDraft) -> None:
-    """From the shapes and answers."""
+    """Read the shapes and answers."""
     why = "every Llama of the book"
     _read_sizes(draft, _GATE, why)
     draft.layout(why, norm="rms", positions="rotary", gated=True, bias=False, activation="silu")

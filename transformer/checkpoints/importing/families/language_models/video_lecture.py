@@ -17,8 +17,8 @@ from transformer.checkpoints.importing.family import (
     Renames,
     StandIn,
     as_it_is,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
@@ -36,10 +36,10 @@ _LAYER: Renames = {
 RENAMES: Renames = {
     "token_embedding_table.weight": "tgt_embedding.weight",
     "position_embedding_table.weight": "tgt_embedding.positions.weight",
-    **inside(of_modules(_LAYER), "blocks.{}.", "decoder.layers.{}."),
-    **of_modules({"ln_f": "decoder.final_norm", "lm_head": "generator"}),
+    **prefixed(module_renames(_LAYER), "blocks.{}.", "decoder.layers.{}."),
+    **module_renames({"ln_f": "decoder.final_norm", "lm_head": "generator"}),
 }
-IGNORED = {"blocks.{}.sa.heads.{}.tril": "A table of which positions are earlier; our model makes its own."}
+IGNORED = {"blocks.{}.sa.heads.{}.tril": "The causal mask; our model makes its own."}
 
 _WORDS = "token_embedding_table.weight"
 _HEAD = "blocks.0.sa.heads.0.query"
@@ -55,7 +55,7 @@ def _is_bigram(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes and answers.
+    """Read the shapes and answers.
 
     Raises:
         CheckpointError: for the lecture's first model, which has no layers.

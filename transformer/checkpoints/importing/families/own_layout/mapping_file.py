@@ -34,7 +34,7 @@ from transformer.checkpoints.importing.family import (
     Transform,
     as_it_is,
     interleaved_by_head,
-    of_modules,
+    module_renames,
     rotated_pairs_side_by_side,
     table_of_positions,
     three_blocks,
@@ -138,7 +138,7 @@ def _names(section: Node) -> Iterator[tuple[str, Into]]:
         if kinds == {"weight"}:
             yield theirs, into
         elif kinds == {"module"}:
-            for name, part in of_modules({theirs: into}).items():
+            for name, part in module_renames({theirs: into}).items():
                 is_bias = name.endswith((".bias", ".beta"))
                 yield name, Into(_OF_BIASES.get(part.by, part.by) if is_bias else part.by, *part.names)
         else:

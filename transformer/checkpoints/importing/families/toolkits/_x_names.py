@@ -9,8 +9,8 @@ from transformer.checkpoints.importing.families.toolkits._sublayers import HALVE
 from transformer.checkpoints.importing.family import (
     Into,
     Renames,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     rotated_pairs_side_by_side,
 )
 from transformer.model.config import TransformerConfig
@@ -66,7 +66,7 @@ _LAYER: Renames = {
 } | {
     **_attention("self_attn"),
     **_attention("cross_attn"),
-    **inside(of_modules(_FEED_FORWARD), "feed_forward.", "feed_forward."),
+    **prefixed(module_renames(_FEED_FORWARD), "feed_forward.", "feed_forward."),
 }
 
 RENAMES: Renames = {
@@ -74,12 +74,12 @@ RENAMES: Renames = {
     "tgt_embedding": "tgt_embedding.weight",
     "src_positions": Into(_scaled_positions, "src_embedding.positions.weight"),
     "tgt_positions": Into(_scaled_positions, "tgt_embedding.positions.weight"),
-    **inside(_norm("norm"), "src_embedding.", "src_embedding."),
-    **inside(_norm("norm"), "tgt_embedding.", "tgt_embedding."),
-    **inside(_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
-    **inside(_norm("final_norm"), "encoder.", "encoder."),
-    **inside(_norm("final_norm"), "decoder.", "decoder."),
+    **prefixed(_norm("norm"), "src_embedding.", "src_embedding."),
+    **prefixed(_norm("norm"), "tgt_embedding.", "tgt_embedding."),
+    **prefixed(_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed(_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
+    **prefixed(_norm("final_norm"), "encoder.", "encoder."),
+    **prefixed(_norm("final_norm"), "decoder.", "decoder."),
     "generator.weight": "generator.weight",
     "generator.bias": "generator.bias",
 }

@@ -15,8 +15,8 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     three_blocks,
     without_first_rows,
 )
@@ -32,7 +32,7 @@ _FIRST = PAD_ID + 1
 
 _ATTENTION: Renames = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
 _ENCODER_LAYER: Renames = {
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
     "self_attn_layer_norm": "self_attn_norm",
     "fc1": "feed_forward.w_1",
     "fc2": "feed_forward.w_2",
@@ -40,7 +40,7 @@ _ENCODER_LAYER: Renames = {
 }
 _DECODER_LAYER: Renames = {
     **_ENCODER_LAYER,
-    **inside(_ATTENTION, "encoder_attn.", "cross_attn."),
+    **prefixed(_ATTENTION, "encoder_attn.", "cross_attn."),
     "encoder_attn_layer_norm": "cross_attn_norm",
 }
 
@@ -54,12 +54,12 @@ def _fused(theirs: str, ours: str) -> Renames:
 
 _OLD_ENCODER_LAYER: Renames = {
     **_fused("self_attn", "self_attn"),
-    **of_modules({"layer_norms.0": "self_attn_norm", "layer_norms.1": "feed_forward_norm"}),
+    **module_renames({"layer_norms.0": "self_attn_norm", "layer_norms.1": "feed_forward_norm"}),
 }
 _OLD_DECODER_LAYER: Renames = {
     **_fused("self_attn", "self_attn"),
     **_fused("encoder_attn", "cross_attn"),
-    **of_modules(
+    **module_renames(
         {
             "layer_norms.0": "self_attn_norm",
             "layer_norms.1": "cross_attn_norm",
@@ -72,13 +72,13 @@ _POSITIONS = Into(without_first_rows(_FIRST), "positions.weight")
 RENAMES: Renames = {
     "encoder.embed_tokens.weight": "src_embedding.weight",
     "encoder.embed_positions.weight": _POSITIONS.renamed(before="src_embedding."),
-    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(_OLD_ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed(module_renames(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed(_OLD_ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
     "decoder.embed_tokens.weight": "tgt_embedding.weight",
     "decoder.embed_positions.weight": _POSITIONS.renamed(before="tgt_embedding."),
-    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
-    **inside(_OLD_DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
-    **of_modules(
+    **prefixed(module_renames(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
+    **prefixed(_OLD_DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
+    **module_renames(
         {
             "encoder.layernorm_embedding": "src_embedding.norm",
             "encoder.layer_norm": "encoder.final_norm",
@@ -168,14 +168,14 @@ def read_config(draft: ConfigDraft) -> None:
     if told is None:
         questions.ask_activation(draft)
     else:
-        draft.told("activation", told.choice("activation_fn", _ACTIVATIONS, "relu"), "activation_fn")
+        draft.configured("activation", told.choice("activation_fn", _ACTIVATIONS, "relu"), "activation_fn")
     _read_words(draft, stacks)
     _read_positions(draft, stacks)
     if told is None:
         questions.ask_embedding_scale(draft, likely=True)
     else:
         scaled = not told.flag("no_scale_embedding", False)
-        draft.told("embedding_scale", scaled, "no_scale_embedding")
+        draft.configured("embedding_scale", scaled, "no_scale_embedding")
 
 
 def _arguments(raw: RawCheckpoint) -> ForeignConfig | None:
@@ -218,7 +218,7 @@ def _read_norms(draft: ConfigDraft, stacks: list[str]) -> None:
     elif told is not None:
         before = told.flag("decoder_normalize_before", False)
         told.only("encoder_normalize_before", before, why="norms elsewhere than in the decoder")
-        draft.told("norm_position", "pre" if before else "post", "decoder_normalize_before")
+        draft.configured("norm_position", "pre" if before else "post", "decoder_normalize_before")
     elif ending:
         draft.put("norm_position", "pre", "shapes", "whether a stack ends with a norm")
     elif _version(raw) < _FIRST_FINAL_NORM:
@@ -255,16 +255,16 @@ def _read_positions(draft: ConfigDraft, stacks: list[str]) -> None:
     tables = [f"{stack}.embed_positions.weight" for stack in stacks]
     if tables[0] in raw.tensors:
         lengths = [draft.length(table, 0) - _FIRST for table in tables]
-        why = f"rows of the tables of positions, without the first {_FIRST}, which stand for none"
+        why = f"rows of the tables of positions, without the first {_FIRST}, which are unused"
         draft.put("positions", "learned", "shapes", why)
         draft.put("max_len", min(lengths), "shapes", why)
         return
     if told is not None:
         names = {"encoder": "max_source_positions", "decoder": "max_target_positions"}
         length = min(told.integer(names[stack], questions.ASSUMED_LENGTH) for stack in stacks)
-        draft.told("max_len", length, "max_source_positions, max_target_positions")
+        draft.configured("max_len", length, "max_source_positions, max_target_positions")
         positions = "none" if told.flag("no_token_positional_embeddings", False) else "sinusoidal"
-        draft.told("positions", positions, "no_token_positional_embeddings")
+        draft.configured("positions", positions, "no_token_positional_embeddings")
     else:
         draft.put("max_len", questions.ASSUMED_LENGTH, "assumed", "fairseq's usual one")
         draft.put("positions", "sinusoidal", "shapes", "no table of positions is stored")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_activation
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, transposed
+from transformer.checkpoints.importing.family import Family, Into, Renames, prefixed, transposed
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
@@ -96,8 +96,8 @@ RENAMES: Renames = {
     "Wpos": Into(_for_both, "src_embedding.positions.weight", "tgt_embedding.positions.weight"),
     **_norm("encoder_emb", "src_embedding.norm"),
     **_norm("decoder_emb", "tgt_embedding.norm"),
-    **inside(_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside({**_LAYER, **_attention("context", "cross_attn")}, "decoder.layers.{}.", "decoder.layers.{}."),
+    **prefixed(_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed({**_LAYER, **_attention("context", "cross_attn")}, "decoder.layers.{}.", "decoder.layers.{}."),
     **_norm("encoder_top", "encoder.final_norm"),
     **_norm("decoder_top", "decoder.final_norm"),
     "decoder_ff_logit_out_W": Into(_with_zero_column, "generator.weight"),
@@ -160,7 +160,7 @@ def read_config(draft: ConfigDraft) -> None:
         ask_activation(draft)
     else:
         told_name = told.choice("transformer-ffn-activation", _ACTIVATIONS, "swish")
-        draft.told("activation", told_name, "transformer-ffn-activation")
+        draft.configured("activation", told_name, "transformer-ffn-activation")
     _read_words(draft)
     learned = "Wpos" in raw.tensors
     why = "whether there is Wpos"

@@ -16,8 +16,8 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     table_of_positions,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -38,14 +38,14 @@ _FEED_FORWARD: Renames = {
 }
 _ENCODER_LAYER: Renames = {
     "layer_norm": "self_attn_norm",
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
     **_FEED_FORWARD,
 }
 _DECODER_LAYER: Renames = {
     "layer_norm_1": "self_attn_norm",
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
     "layer_norm_2": "cross_attn_norm",
-    **inside(_ATTENTION, "context_attn.", "cross_attn."),
+    **prefixed(_ATTENTION, "context_attn.", "cross_attn."),
     **_FEED_FORWARD,
 }
 _SOURCE, _TARGET = (
@@ -58,11 +58,11 @@ _SOURCE_TABLE, _TARGET_TABLE = (
 RENAMES: Renames = {
     _SOURCE: "src_embedding.weight",
     _SOURCE_TABLE: Into(table_of_positions, "src_embedding.positions.weight"),
-    **inside(of_modules(_ENCODER_LAYER), "encoder.transformer.{}.", "encoder.layers.{}."),
+    **prefixed(module_renames(_ENCODER_LAYER), "encoder.transformer.{}.", "encoder.layers.{}."),
     _TARGET: "tgt_embedding.weight",
     _TARGET_TABLE: Into(table_of_positions, "tgt_embedding.positions.weight"),
-    **inside(of_modules(_DECODER_LAYER), "decoder.transformer_layers.{}.", "decoder.layers.{}."),
-    **of_modules(
+    **prefixed(module_renames(_DECODER_LAYER), "decoder.transformer_layers.{}.", "decoder.layers.{}."),
+    **module_renames(
         {
             "encoder.layer_norm": "encoder.final_norm",
             "decoder.layer_norm": "decoder.final_norm",
@@ -156,7 +156,7 @@ def _read_feed_forward(draft: ConfigDraft) -> None:
     gated = draft.present("gated", f"{_LAYER}.feed_forward.w_3.weight")
     if draft.config is not None:
         told = draft.config.choice("pos_ffn_activation_fn", _ACTIVATIONS, "relu")
-        draft.told("activation", told, "pos_ffn_activation_fn")
+        draft.configured("activation", told, "pos_ffn_activation_fn")
         draft.config.only("parallel_residual", False, why="sublayers beside each other")
         draft.config.only("sliding_window", 0, why="an attention to near tokens alone")
     elif gated:

@@ -38,7 +38,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes and answers.
+    """Read the shapes and answers.
 
     Raises:
         CheckpointError: for options that our model does not have.

@@ -15,8 +15,8 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     table_of_positions,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -24,7 +24,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 _NORM = {"gamma": "a_2", "beta": "b_2"}
 _ATTENTION: Renames = {"linears.0": "w_q", "linears.1": "w_k", "linears.2": "w_v", "linears.3": "w_o"}
 _SUBLAYERS: Renames = {
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
     "feed_forward.w_1": "feed_forward.w_1",
     "feed_forward.w_2": "feed_forward.w_2",
     "sublayer.0.norm": "self_attn_norm",
@@ -32,7 +32,7 @@ _SUBLAYERS: Renames = {
 _ENCODER_LAYER: Renames = {**_SUBLAYERS, "sublayer.1.norm": "feed_forward_norm"}
 _DECODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "src_attn.", "cross_attn."),
+    **prefixed(_ATTENTION, "src_attn.", "cross_attn."),
     "sublayer.1.norm": "cross_attn_norm",
     "sublayer.2.norm": "feed_forward_norm",
 }
@@ -42,10 +42,10 @@ RENAMES: Renames = {
     "tgt_embedding": "tgt_embedding.weight",
     "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
-    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
-    **of_modules({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}, **_NORM),
-    **of_modules({"generator": "generator"}),
+    **prefixed(module_renames(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed(module_renames(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
+    **module_renames({"encoder.norm": "encoder.final_norm", "decoder.norm": "decoder.final_norm"}, **_NORM),
+    **module_renames({"generator": "generator"}),
 }
 
 RENAMED_PARTS = {
@@ -83,7 +83,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     raw = draft.raw
     for name, stack in (("n_encoder_layers", "encoder"), ("n_decoder_layers", "decoder")):
         draft.put(name, raw.layer_count(f"{stack}.layers."), "shapes", f"layers of the {stack}")

@@ -18,9 +18,9 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
     interleaved_by_head,
-    of_modules,
+    module_renames,
+    prefixed,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -36,15 +36,15 @@ _CROSS_ATTENTION: Renames = {
 }
 _FEED_FORWARD: Renames = {"ffn.linear1": "feed_forward.w_1", "ffn.linear2": "feed_forward.w_2"}
 _ENCODER_LAYER: Renames = {
-    **inside(_SELF_ATTENTION, "attention.", ""),
+    **prefixed(_SELF_ATTENTION, "attention.", ""),
     "norm1": "self_attn_norm",
     **_FEED_FORWARD,
     "norm2": "feed_forward_norm",
 }
 _DECODER_LAYER: Renames = {
-    **inside(_SELF_ATTENTION, "self_attention.", ""),
+    **prefixed(_SELF_ATTENTION, "self_attention.", ""),
     "norm1": "self_attn_norm",
-    **inside(_CROSS_ATTENTION, "encoder_decoder_attention.", ""),
+    **prefixed(_CROSS_ATTENTION, "encoder_decoder_attention.", ""),
     "norm2": "cross_attn_norm",
     **_FEED_FORWARD,
     "norm3": "feed_forward_norm",
@@ -53,9 +53,9 @@ _DECODER_LAYER: Renames = {
 RENAMES: Renames = {
     "src_embedding": "src_embedding.weight",
     "tgt_embedding": "tgt_embedding.weight",
-    **inside(of_modules(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(of_modules(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
-    **of_modules({"generator": "generator"}),
+    **prefixed(module_renames(_ENCODER_LAYER, **_NORM), "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed(module_renames(_DECODER_LAYER, **_NORM), "decoder.layers.{}.", "decoder.layers.{}."),
+    **module_renames({"generator": "generator"}),
 }
 
 RENAMED_PARTS = {
@@ -82,7 +82,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     encoder = draft.raw.layer_count("encoder.layers.")
     decoder = draft.raw.layer_count("decoder.layers.")
     draft.put("n_encoder_layers", encoder, "shapes", "layers of the encoder")

@@ -33,7 +33,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes and answers; from a config.json where a user put one."""
+    """Read the shapes and answers; from a config.json where a user put one."""
     raw = draft.raw
     draft.size("d_model", "n_embd", _WORDS, 1)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)

@@ -16,8 +16,8 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     table_of_positions,
     three_blocks,
 )
@@ -34,26 +34,26 @@ _WRAPPED_EMBEDDING = "tok_emb.embedding.weight"
 _ATTENTION: Renames = {
     "in_proj_weight": Into(three_blocks, "w_q.weight", "w_k.weight", "w_v.weight"),
     "in_proj_bias": Into(three_blocks, "w_q.bias", "w_k.bias", "w_v.bias"),
-    **of_modules({"out_proj": "w_o"}),
+    **module_renames({"out_proj": "w_o"}),
 }
 _SUBLAYERS: Renames = {
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
-    **of_modules(
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
+    **module_renames(
         {"norm1": "self_attn_norm", "linear1": "feed_forward.w_1", "linear2": "feed_forward.w_2"},
     ),
 }
-ENCODER_LAYER: Renames = {**_SUBLAYERS, **of_modules({"norm2": "feed_forward_norm"})}
+ENCODER_LAYER: Renames = {**_SUBLAYERS, **module_renames({"norm2": "feed_forward_norm"})}
 DECODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "multihead_attn.", "cross_attn."),
-    **of_modules({"norm2": "cross_attn_norm", "norm3": "feed_forward_norm"}),
+    **prefixed(_ATTENTION, "multihead_attn.", "cross_attn."),
+    **module_renames({"norm2": "cross_attn_norm", "norm3": "feed_forward_norm"}),
 }
 
 RENAMES: Renames = {
-    **inside(ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
-    **inside(DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
-    **inside(ENCODER_LAYER, "causal.layers.{}.", "decoder.layers.{}."),
-    **of_modules(
+    **prefixed(ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed(DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
+    **prefixed(ENCODER_LAYER, "causal.layers.{}.", "decoder.layers.{}."),
+    **module_renames(
         {
             "encoder.norm": "encoder.final_norm",
             "decoder.norm": "decoder.final_norm",
@@ -79,7 +79,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     raw = draft.raw = arrange_as_answered(draft.raw, draft.ask)
     depths = {side: raw.layer_count(f"{side}.layers.") for side in ("encoder", "decoder")}
     first = "encoder" if depths["encoder"] else "decoder"
@@ -91,7 +91,7 @@ def read_config(draft: ConfigDraft) -> None:
     questions.ask_activation(draft)
     questions.put_final_norm(draft, [side for side, depth in depths.items() if depth], "weight")
     has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
-    draft.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm stands after the embeddings")
+    draft.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm follows the embeddings")
     questions.ask_norm_eps(draft, 1e-5, 1e-6)
     draft.present("bias", f"{first}.layers.0.linear1.bias")
     questions.put_vocabularies(draft, stand_in=STAND_IN_VOCABULARY)

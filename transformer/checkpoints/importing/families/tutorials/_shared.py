@@ -12,8 +12,8 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     table_of_positions,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -27,7 +27,7 @@ OUTSIDE: Renames = {
     "tgt_embedding": "tgt_embedding.weight",
     "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
-    **of_modules({"generator": "generator"}),
+    **module_renames({"generator": "generator"}),
 }
 """What stands outside of the stacks, under the names that the questions go by."""
 
@@ -58,14 +58,14 @@ def renames(
         decoder_layer: the same.
         layers: what the lists of layers are called, with {} for the side.
         final_norm: of the stacks, where they end with norms.
-        norm: what norms call gamma and beta, as in `of_modules`.
+        norm: what norms call gamma and beta, as in `module_renames`.
     """
     encoder, decoder = (f"{side}.{layers.format(side)}.{{}}." for side in ("encoder", "decoder"))
     return {
         **OUTSIDE,
-        **inside(of_modules(encoder_layer, **norm), encoder, "encoder.layers.{}."),
-        **inside(of_modules(decoder_layer, **norm), decoder, "decoder.layers.{}."),
-        **of_modules(final_norm or {}, **norm),
+        **prefixed(module_renames(encoder_layer, **norm), encoder, "encoder.layers.{}."),
+        **prefixed(module_renames(decoder_layer, **norm), decoder, "decoder.layers.{}."),
+        **module_renames(final_norm or {}, **norm),
     }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import ask_score_width
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, inside
+from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
@@ -47,16 +47,16 @@ _FEED_FORWARD: Renames = {
     "norm2": "feed_forward_norm",
 }
 _ENCODER_LAYER: Renames = {
-    **inside(_ATTENTION, "attention.", "self_attn."),
+    **prefixed(_ATTENTION, "attention.", "self_attn."),
     "norm1": "self_attn_norm",
     **_FEED_FORWARD,
 }
 _DECODER_LAYER: Renames = {
-    **inside(_ATTENTION, "attention.", "self_attn."),
+    **prefixed(_ATTENTION, "attention.", "self_attn."),
     "norm": "self_attn_norm",
-    **inside(_ATTENTION, "transformer_block.attention.", "cross_attn."),
+    **prefixed(_ATTENTION, "transformer_block.attention.", "cross_attn."),
     "transformer_block.norm1": "cross_attn_norm",
-    **inside(_FEED_FORWARD, "transformer_block.", ""),
+    **prefixed(_FEED_FORWARD, "transformer_block.", ""),
 }
 
 RENAMES: Renames = shared.renames(_ENCODER_LAYER, _DECODER_LAYER)
@@ -74,7 +74,7 @@ _QUERIES = "encoder.layers.0.attention.queries"
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     shared.put_sizes(draft, hidden="encoder.layers.0.feed_forward.0.weight")
     queries = f"{_QUERIES}.weight"
     d_head, d_model = draft.length(queries, 0), draft["d_model"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, pointwise
+from transformer.checkpoints.importing.family import Family, Into, Renames, pointwise, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
@@ -42,10 +42,10 @@ _ATTENTION: Renames = {
 }
 _FEED_FORWARD: Renames = {"fc_1": Into(pointwise, "w_1"), "fc_2": Into(pointwise, "w_2")}
 _SUBLAYERS: Renames = {
-    **inside(_ATTENTION, "self_attention.", "self_attn."),
-    **inside(_ATTENTION, "sa.", "self_attn."),
-    **inside(_FEED_FORWARD, "positionwise_feedforward.", "feed_forward."),
-    **inside(_FEED_FORWARD, "pf.", "feed_forward."),
+    **prefixed(_ATTENTION, "self_attention.", "self_attn."),
+    **prefixed(_ATTENTION, "sa.", "self_attn."),
+    **prefixed(_FEED_FORWARD, "positionwise_feedforward.", "feed_forward."),
+    **prefixed(_FEED_FORWARD, "pf.", "feed_forward."),
     "self_attn_layer_norm": "self_attn_norm",
     "ff_layer_norm": "feed_forward_norm",
 }
@@ -54,8 +54,8 @@ _DECODER_NORMS = Into(for_three, "self_attn_norm", "cross_attn_norm", "feed_forw
 _ENCODER_LAYER: Renames = {**_SUBLAYERS, "layer_norm": _ENCODER_NORMS, "ln": _ENCODER_NORMS}
 _DECODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "encoder_attention.", "cross_attn."),
-    **inside(_ATTENTION, "ea.", "cross_attn."),
+    **prefixed(_ATTENTION, "encoder_attention.", "cross_attn."),
+    **prefixed(_ATTENTION, "ea.", "cross_attn."),
     "enc_attn_layer_norm": "cross_attn_norm",
     "layer_norm": _DECODER_NORMS,
     "ln": _DECODER_NORMS,
@@ -89,7 +89,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     queries = next(queries for queries in _QUERIES if _FIRST + queries in draft.raw.tensors)
     shared.put_sizes(draft, hidden=_FIRST + _QUERIES[queries])
     shared.ask_heads(draft, _FIRST + queries)

@@ -10,21 +10,21 @@ from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Renames, inside
+from transformer.checkpoints.importing.family import Family, Renames, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _ATTENTION: Renames = {"W_q": "w_q", "W_k": "w_k", "W_v": "w_v", "W_o": "w_o"}
 _FEED_FORWARD: Renames = {"ffn.dense1": "feed_forward.w_1", "ffn.dense2": "feed_forward.w_2"}
 _ENCODER_LAYER: Renames = {
-    **inside(_ATTENTION, "attention.", "self_attn."),
+    **prefixed(_ATTENTION, "attention.", "self_attn."),
     "addnorm1.ln": "self_attn_norm",
     **_FEED_FORWARD,
     "addnorm2.ln": "feed_forward_norm",
 }
 _DECODER_LAYER: Renames = {
-    **inside(_ATTENTION, "attention1.", "self_attn."),
+    **prefixed(_ATTENTION, "attention1.", "self_attn."),
     "addnorm1.ln": "self_attn_norm",
-    **inside(_ATTENTION, "attention2.", "cross_attn."),
+    **prefixed(_ATTENTION, "attention2.", "cross_attn."),
     "addnorm2.ln": "cross_attn_norm",
     **_FEED_FORWARD,
     "addnorm3.ln": "feed_forward_norm",
@@ -51,7 +51,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     shared.put_sizes(draft, hidden="encoder.blks.0.ffn.dense1.weight", layers="blks")
     shared.ask_heads(draft, _QUERIES, usual=4)
     draft.layout(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Renames, inside
+from transformer.checkpoints.importing.family import Family, Renames, prefixed
 
 _ATTENTION: Renames = {
     "qkv_nets.0": "w_q",
@@ -20,13 +20,13 @@ _SUBLAYERS: Renames = {
 }
 _ENCODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "multi_headed_attention.", "self_attn."),
+    **prefixed(_ATTENTION, "multi_headed_attention.", "self_attn."),
     "sublayers.1.norm": "feed_forward_norm",
 }
 _DECODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "trg_multi_headed_attention.", "self_attn."),
-    **inside(_ATTENTION, "src_multi_headed_attention.", "cross_attn."),
+    **prefixed(_ATTENTION, "trg_multi_headed_attention.", "self_attn."),
+    **prefixed(_ATTENTION, "src_multi_headed_attention.", "cross_attn."),
     "sublayers.1.norm": "cross_attn_norm",
     "sublayers.2.norm": "feed_forward_norm",
 }
@@ -48,7 +48,7 @@ _QUERIES = "encoder.encoder_layers.0.multi_headed_attention.qkv_nets.0.weight"
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     hidden = "encoder.encoder_layers.0.pointwise_net.linear1.weight"
     shared.put_sizes(draft, hidden=hidden, layers="{}_layers")
     shared.ask_heads(draft, _QUERIES)

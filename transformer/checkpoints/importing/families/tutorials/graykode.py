@@ -22,8 +22,8 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
-    inside,
     pointwise,
+    prefixed,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
@@ -52,14 +52,14 @@ _FEED_FORWARD: Renames = {
     "pos_ffn.layer_norm": "feed_forward_norm",
 }
 _ENCODER_LAYER: Renames = {
-    **inside(_ATTENTION, "enc_self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "enc_self_attn.", "self_attn."),
     "enc_self_attn.layer_norm": "self_attn_norm",
     **_FEED_FORWARD,
 }
 _DECODER_LAYER: Renames = {
-    **inside(_ATTENTION, "dec_self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "dec_self_attn.", "self_attn."),
     "dec_self_attn.layer_norm": "self_attn_norm",
-    **inside(_ATTENTION, "dec_enc_attn.", "cross_attn."),
+    **prefixed(_ATTENTION, "dec_enc_attn.", "cross_attn."),
     "dec_enc_attn.layer_norm": "cross_attn_norm",
     **_FEED_FORWARD,
 }
@@ -90,7 +90,7 @@ _ROWS_OF_EXAMPLE = 6
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell.
+    """Read the shapes, and ask for the rest.
 
     Raises:
         CheckpointError: for positions that are looked up by the word.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside
+from transformer.checkpoints.importing.family import Family, Into, Renames, prefixed
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def one_for_each(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 _NORM = {"gamma": "alpha", "beta": "bias"}
 _ATTENTION: Renames = {"w_q": "w_q", "w_k": "w_k", "w_v": "w_v", "w_o": "w_o"}
 _SUBLAYERS: Renames = {
-    **inside(_ATTENTION, "self_attention_block.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attention_block.", "self_attn."),
     "feed_forward_block.linear_1": "feed_forward.w_1",
     "feed_forward_block.linear_2": "feed_forward.w_2",
     "residual_connections.0.norm": Into(one_for_each, "self_attn_norm"),
@@ -39,8 +39,8 @@ _ENCODER_LAYER: Renames = {
 }
 _DECODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "cross_attention_block.", "cross_attn."),
-    **inside(_ATTENTION, "source_attention_block.", "cross_attn."),
+    **prefixed(_ATTENTION, "cross_attention_block.", "cross_attn."),
+    **prefixed(_ATTENTION, "source_attention_block.", "cross_attn."),
     "residual_connections.1.norm": Into(one_for_each, "cross_attn_norm"),
     "residual_connections.2.norm": Into(one_for_each, "feed_forward_norm"),
 }
@@ -64,7 +64,7 @@ _QUERIES = "encoder.layers.0.self_attention_block.w_q.weight"
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     shared.put_sizes(draft, hidden="encoder.layers.0.feed_forward_block.linear_1.weight")
     shared.ask_heads(draft, _QUERIES)
     draft.layout(

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Renames, inside
+from transformer.checkpoints.importing.family import Family, Renames, prefixed
 from transformer.errors import CheckpointError
 
 _NORM = {"gamma": "gamma", "beta": "beta"}
 _ATTENTION: Renames = {"w_q": "w_q", "w_k": "w_k", "w_v": "w_v", "w_concat": "w_o"}
 _FEED_FORWARD: Renames = {"ffn.linear1": "feed_forward.w_1", "ffn.linear2": "feed_forward.w_2"}
 _ENCODER_LAYER: Renames = {
-    **inside(_ATTENTION, "attention.", "self_attn."),
+    **prefixed(_ATTENTION, "attention.", "self_attn."),
     "norm1": "self_attn_norm",
     **_FEED_FORWARD,
     "norm2": "feed_forward_norm",
 }
 _DECODER_LAYER: Renames = {
-    **inside(_ATTENTION, "self_attention.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attention.", "self_attn."),
     "norm1": "self_attn_norm",
-    **inside(_ATTENTION, "enc_dec_attention.", "cross_attn."),
+    **prefixed(_ATTENTION, "enc_dec_attention.", "cross_attn."),
     "norm2": "cross_attn_norm",
     **_FEED_FORWARD,
     "norm3": "feed_forward_norm",
@@ -51,7 +51,7 @@ _CUT_ACROSS_TOKENS = (
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell.
+    """Read the shapes, and ask for the rest.
 
     Raises:
         CheckpointError: for heads that are cut across tokens.

@@ -12,11 +12,18 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, of_modules, pointwise
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Renames,
+    module_renames,
+    pointwise,
+    prefixed,
+)
 
 _ATTENTION: Renames = {"w_qs": "w_q", "w_ks": "w_k", "w_vs": "w_v", "fc": "w_o"}
 _SUBLAYERS: Renames = {
-    **inside(_ATTENTION, "slf_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "slf_attn.", "self_attn."),
     "slf_attn.layer_norm": "self_attn_norm",
     "pos_ffn.w_1": Into(pointwise, "feed_forward.w_1"),
     "pos_ffn.w_2": Into(pointwise, "feed_forward.w_2"),
@@ -24,7 +31,7 @@ _SUBLAYERS: Renames = {
 }
 _DECODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "enc_attn.", "cross_attn."),
+    **prefixed(_ATTENTION, "enc_attn.", "cross_attn."),
     "enc_attn.layer_norm": "cross_attn_norm",
 }
 
@@ -32,7 +39,7 @@ RENAMES: Renames = {
     **shared.renames(_SUBLAYERS, _DECODER_LAYER, layers="layer_stack"),
     "encoder.position_enc.weight": Into(shared.from_row_1, "src_embedding.positions.weight"),
     "decoder.position_enc.weight": Into(shared.from_row_1, "tgt_embedding.positions.weight"),
-    **of_modules(
+    **module_renames(
         {
             "src_embedding_norm": "src_embedding.norm",
             "tgt_embedding_norm": "tgt_embedding.norm",
@@ -66,7 +73,7 @@ _OLD_POSITIONS = ("encoder.position_enc.weight", "decoder.position_enc.weight")
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     shared.put_sizes(draft, hidden="encoder.layer_stack.0.pos_ffn.w_1.weight", layers="layer_stack")
     shared.ask_heads(draft, _QUERIES)
     draft.layout("the same in every version of this code", norm="layer", activation="relu")

@@ -18,7 +18,7 @@ from transformer.checkpoints.importing.families._questions import (
     put_final_norm,
 )
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Renames, StandIn, inside
+from transformer.checkpoints.importing.family import Family, Renames, StandIn, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _ATTENTION: Renames = {
@@ -28,9 +28,9 @@ _ATTENTION: Renames = {
     "output": "w_o",
 }
 _LAYER: Renames = {
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
     "norm_self_attn": "self_attn_norm",
-    **inside(_ATTENTION, "src_attn.", "cross_attn."),
+    **prefixed(_ATTENTION, "src_attn.", "cross_attn."),
     "norm_src_attn": "cross_attn_norm",
     "feed_forward.layer1": "feed_forward.w_1",
     "feed_forward.layer2": "feed_forward.w_2",
@@ -59,7 +59,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     shared.put_sizes(draft, hidden="encoder.layers.0.feed_forward.layer1.weight")
     shared.ask_heads(draft, f"encoder.{_QUERIES}.weight")
     draft.present("gated", "encoder.layers.0.feed_forward.linear_v.weight")

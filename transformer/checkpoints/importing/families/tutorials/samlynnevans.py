@@ -9,7 +9,7 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families._questions import put_final_norm
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Renames, inside
+from transformer.checkpoints.importing.family import Family, Renames, prefixed
 
 _NORM = {"gamma": "alpha", "beta": "bias"}
 _ATTENTION: Renames = {"q_linear": "w_q", "k_linear": "w_k", "v_linear": "w_v", "out": "w_o"}
@@ -20,13 +20,13 @@ _SUBLAYERS: Renames = {
 }
 _ENCODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "attn.", "self_attn."),
+    **prefixed(_ATTENTION, "attn.", "self_attn."),
     "norm_2": "feed_forward_norm",
 }
 _DECODER_LAYER: Renames = {
     **_SUBLAYERS,
-    **inside(_ATTENTION, "attn_1.", "self_attn."),
-    **inside(_ATTENTION, "attn_2.", "cross_attn."),
+    **prefixed(_ATTENTION, "attn_1.", "self_attn."),
+    **prefixed(_ATTENTION, "attn_2.", "cross_attn."),
     "norm_2": "cross_attn_norm",
     "norm_3": "feed_forward_norm",
 }
@@ -46,7 +46,7 @@ _QUERIES = "encoder.layers.0.attn.q_linear.weight"
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the shapes, and answers to what they don't tell."""
+    """Read the shapes, and ask for the rest."""
     shared.put_sizes(draft, hidden="encoder.layers.0.ff.linear_1.weight")
     shared.ask_heads(draft, _QUERIES)
     draft.layout(

@@ -28,7 +28,7 @@ def is_module(value: Any) -> bool:
     return all(isinstance(attributes.get(name), dict) for name in (PARAMETERS, BUFFERS, MODULES))
 
 
-def held_by(module: Opaque) -> tuple[dict[Any, Any], ...]:
+def contents_of(module: Opaque) -> tuple[dict[Any, Any], ...]:
     """A module's parameters, buffers and modules."""
     return tuple(module.attributes[name] for name in (PARAMETERS, BUFFERS, MODULES))
 
@@ -36,7 +36,7 @@ def held_by(module: Opaque) -> tuple[dict[Any, Any], ...]:
 def module_items(module: Opaque) -> Iterator[tuple[Any, Any]]:
     """What a module's state_dict would hold, in its order: parameters, saved buffers, modules in it."""
     not_saved = module.attributes.get(_NOT_SAVED)
-    parameters, buffers, modules = held_by(module)
+    parameters, buffers, modules = contents_of(module)
     for key, value in parameters.items():
         if value is not None:
             yield key, value

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.checkpoints.reading.formats.pickles.globals import unread_tensor
 from transformer.checkpoints.reading.formats.pickles.modules import (
-    held_by,
+    contents_of,
     is_module,
     module_items,
     module_settings,
@@ -223,7 +223,7 @@ class SavedWeights:
     def _items(self, value: Any) -> list[tuple[Any, Any]]:
         if not is_module(value):
             return items_of(value)
-        self._n_values += _MODULE_COST + sum(map(len, held_by(value)))
+        self._n_values += _MODULE_COST + sum(map(len, contents_of(value)))
         return list(module_items(value))
 
     def _count(self, value: Any, depth: int) -> int:

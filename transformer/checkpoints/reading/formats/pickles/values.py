@@ -150,7 +150,7 @@ def check_dense(tensor: PickledTensor, what: str) -> None:
     Optimizers and callbacks may keep such tensors: they are left out, so they are no reason to refuse a file.
 
     Raises:
-        CheckpointError: says why, with `what` in the place of the tensor.
+        CheckpointError: says why, calling the tensor `what`.
     """
     check_not_empty(tensor.shape, what)
     expected = 1

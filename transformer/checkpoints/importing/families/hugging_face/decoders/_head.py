@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import is_for_words, put_no_generator
-from transformer.checkpoints.importing.family import Renames, of_modules
+from transformer.checkpoints.importing.family import Renames, module_renames
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-HEAD: Renames = of_modules({"lm_head": "generator"})
+HEAD: Renames = module_renames({"lm_head": "generator"})
 _WEIGHT, _BIAS = "lm_head.weight", "lm_head.bias"
 
 
@@ -34,7 +34,7 @@ def read_head(
     else:
         is_tied = config.flag("tie_word_embeddings", tied)
         for_words = is_tied and is_for_words(raw, heads, *bare)
-        draft.told("tie_generator", is_tied, "tie_word_embeddings")
+        draft.configured("tie_generator", is_tied, "tie_word_embeddings")
     has_generator = apart or for_words
     draft.put("generator_bias", has_generator and _BIAS in raw.tensors, "shapes", f"whether there is {_BIAS}")
     draft.put(

@@ -39,7 +39,7 @@ def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
         CheckpointError: for a way of stretching that Headlight's model does not have.
     """
     rope = _rope(config, names)
-    draft.told("position_base", rope.number("rope_theta", names.usual_base), names.base)
+    draft.configured("position_base", rope.number("rope_theta", names.usual_base), names.base)
     _put_part(draft, rope, names)
     put_stretch(draft, rope, config.integer("max_position_embeddings", 2048))
 
@@ -63,7 +63,7 @@ def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> 
             f"config.json says rope_type {shown(kind)}: Headlight's model knows {', '.join(UNSTRETCHED)}, "
             "linear and llama3."
         )
-    draft.told("rotary_stretch", rope.number("factor"), "factor of the rotary positions")
+    draft.configured("rotary_stretch", rope.number("factor"), "factor of the rotary positions")
     if kind == "llama3":
         _put_range(draft, rope, max_positions)
 
@@ -154,4 +154,4 @@ def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
             "of a head. Copy the complete file."
         )
     if part < 1:
-        draft.told("rotary_dims", turned, f"{names.part}, of {draft['d_head']}")
+        draft.configured("rotary_dims", turned, f"{names.part}, of {draft['d_head']}")

@@ -17,9 +17,9 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
     may_be,
-    of_modules,
+    module_renames,
+    prefixed,
     three_blocks,
     three_blocks_of_columns,
     transposed,
@@ -37,8 +37,8 @@ _LAYER: Renames = {
 OUTPUT_BY_INPUT: Renames = {
     "wte.weight": "tgt_embedding.weight",
     "wpe.weight": "tgt_embedding.positions.weight",
-    **inside(of_modules(_LAYER), "h.{}.", "decoder.layers.{}."),
-    **of_modules({"ln_f": "decoder.final_norm"}),
+    **prefixed(module_renames(_LAYER), "h.{}.", "decoder.layers.{}."),
+    **module_renames({"ln_f": "decoder.final_norm"}),
     **HEAD,
 }
 """The names with torch's linear layers, as programs store them that took GPT-2's names."""
@@ -51,13 +51,13 @@ _INPUT_BY_OUTPUT: Renames = {
     "mlp.c_fc.weight": Into(transposed, "feed_forward.w_1.weight"),
     "mlp.c_proj.weight": Into(transposed, "feed_forward.w_2.weight"),
 }
-RENAMES: Renames = {**OUTPUT_BY_INPUT, **inside(_INPUT_BY_OUTPUT, "h.{}.", "decoder.layers.{}.")}
+RENAMES: Renames = {**OUTPUT_BY_INPUT, **prefixed(_INPUT_BY_OUTPUT, "h.{}.", "decoder.layers.{}.")}
 
 _CLASSIFIERS = {"score.weight": CLASSIFIER, **classifiers("classifier", "qa_outputs")}
 
 IGNORED = {
-    "h.{}.attn.bias": "A table of which positions are earlier; our model makes its own.",
-    "h.{}.attn.masked_bias": "The number that masked scores got; our masks are exact.",
+    "h.{}.attn.bias": "The causal mask; our model makes its own.",
+    "h.{}.attn.masked_bias": "The value given to masked scores; our masks are exact.",
     **classifiers("multiple_choice_head.summary"),  # beside the generator
     **_CLASSIFIERS,
 }
@@ -71,7 +71,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and an answer."""
+    """Read config.json, or the shapes and an answer."""
     d_model = draft.size("d_model", "n_embd", "wte.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
     draft.size("max_len", "n_positions", "wpe.weight", 0)
@@ -90,7 +90,7 @@ def read_config(draft: ConfigDraft) -> None:
     config = draft.config
     if config is None:
         return
-    draft.told("attention_scale", config.flag("scale_attn_weights", True), "scale_attn_weights")
+    draft.configured("attention_scale", config.flag("scale_attn_weights", True), "scale_attn_weights")
     config.only("scale_attn_by_inverse_layer_idx", False, why=_UNCOMMON)
     config.only("add_cross_attention", False, why="GPT-2 layers that look at an encoder's memory")
     config.only("is_encoder_decoder", False, why="GPT-2 layers as a part of another model")

@@ -14,7 +14,7 @@ from transformer.checkpoints.importing.families.hugging_face.decoders._rotary im
     ask_rotary_dims,
 )
 from transformer.checkpoints.importing.families.hugging_face.decoders.phi import for_both
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, may_be, of_modules
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, module_renames, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {
@@ -28,15 +28,15 @@ _LAYER: Renames = {
 }
 RENAMES: Renames = {
     "wte.weight": "tgt_embedding.weight",
-    **inside(of_modules(_LAYER), "h.{}.", "decoder.layers.{}."),
-    **of_modules({"ln_f": "decoder.final_norm"}),
+    **prefixed(module_renames(_LAYER), "h.{}.", "decoder.layers.{}."),
+    **module_renames({"ln_f": "decoder.final_norm"}),
     **HEAD,
 }
 
 _CLASSIFIERS = classifiers("score", "qa_outputs")
 IGNORED = {
-    "h.{}.attn.bias": "A table of which positions are earlier; our model makes its own.",
-    "h.{}.attn.masked_bias": "The number that masked scores got; our masks are exact.",
+    "h.{}.attn.bias": "The causal mask; our model makes its own.",
+    "h.{}.attn.masked_bias": "The value given to masked scores; our masks are exact.",
     "h.{}.attn.embed_positions": "The angles of the rotation; our model makes its own.",
     **_CLASSIFIERS,
 }
@@ -49,7 +49,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     d_model = draft.size("d_model", "n_embd", "wte.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "wte.weight", 0)
     draft.put("d_ff", draft.length("h.0.mlp.fc_in.weight", 0), "shapes", "axis 0 of fc_in.weight")
@@ -68,8 +68,8 @@ def read_config(draft: ConfigDraft) -> None:
         ask_rotary_dims(draft, 4)
         ask_length(draft, 2048)
     else:
-        draft.told("max_len", config.integer("n_positions", 2048), "n_positions")
-        draft.told("rotary_dims", config.integer("rotary_dim", 64), "rotary_dim")
+        draft.configured("max_len", config.integer("n_positions", 2048), "n_positions")
+        draft.configured("rotary_dims", config.integer("rotary_dim", 64), "rotary_dim")
         # transformers never reads the other two, which the published file has
         config.refuse_unknown({"n_inner", "rotary", "scale_attn_weights"})
 

@@ -23,10 +23,10 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
     interleaved_by_head,
     may_be,
-    of_modules,
+    module_renames,
+    prefixed,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -53,15 +53,15 @@ _LAYER: Renames = {
 }
 RENAMES: Renames = {
     "embed_in.weight": "tgt_embedding.weight",
-    **inside(of_modules(_LAYER), "layers.{}.", "decoder.layers.{}."),
-    **of_modules({"final_layer_norm": "decoder.final_norm"}),
+    **prefixed(module_renames(_LAYER), "layers.{}.", "decoder.layers.{}."),
+    **module_renames({"final_layer_norm": "decoder.final_norm"}),
     **HEAD,
 }
 
 _CLASSIFIERS = classifiers("score", "classifier", "qa_outputs")
 IGNORED = {
-    "layers.{}.attention.bias": "A table of which positions are earlier; our model makes its own.",
-    "layers.{}.attention.masked_bias": "The number that masked scores got; our masks are exact.",
+    "layers.{}.attention.bias": "The causal mask; our model makes its own.",
+    "layers.{}.attention.masked_bias": "The value given to masked scores; our masks are exact.",
     "layers.{}.attention.rotary_emb.inv_freq": "The rotary frequencies; our model makes its own.",
     **_CLASSIFIERS,
 }
@@ -84,7 +84,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     draft.size("d_model", "hidden_size", "embed_in.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "embed_in.weight", 0)
     draft.size("d_ff", "intermediate_size", "layers.0.mlp.dense_h_to_4h.weight", 0)
@@ -106,9 +106,9 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
-    draft.told("max_len", config.integer("max_position_embeddings", 2048), "max_position_embeddings")
+    draft.configured("max_len", config.integer("max_position_embeddings", 2048), "max_position_embeddings")
     parallel = config.flag("use_parallel_residual", True)
-    draft.told("parallel_residual", parallel, "use_parallel_residual")
+    draft.configured("parallel_residual", parallel, "use_parallel_residual")
     put_rotary(draft, config, _NAMES)
     config.refuse_unknown(_HARMLESS)
 

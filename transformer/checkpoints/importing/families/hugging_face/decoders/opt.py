@@ -19,9 +19,9 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
-    inside,
     may_be,
-    of_modules,
+    module_renames,
+    prefixed,
     without_first_rows,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -33,7 +33,7 @@ _UNUSED_ROWS = 2
 _ATTENTION: Renames = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
 _LAYER: Renames = {
     "self_attn_layer_norm": "self_attn_norm",
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
     "fc1": "feed_forward.w_1",
     "fc2": "feed_forward.w_2",
     "final_layer_norm": "feed_forward_norm",
@@ -41,8 +41,8 @@ _LAYER: Renames = {
 RENAMES: Renames = {
     "embed_tokens.weight": "tgt_embedding.weight",
     "embed_positions.weight": Into(without_first_rows(_UNUSED_ROWS), "tgt_embedding.positions.weight"),
-    **inside(of_modules(_LAYER), "layers.{}.", "decoder.layers.{}."),
-    **of_modules({"final_layer_norm": "decoder.final_norm"}),
+    **prefixed(module_renames(_LAYER), "layers.{}.", "decoder.layers.{}."),
+    **module_renames({"final_layer_norm": "decoder.final_norm"}),
     **HEAD,
 }
 
@@ -68,7 +68,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers.
+    """Read config.json, or the shapes and answers.
 
     Raises:
         CheckpointError: for embeddings of another width than the model's.
@@ -83,7 +83,7 @@ def read_config(draft: ConfigDraft) -> None:
     draft.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
     draft.size("d_ff", "ffn_dim", "layers.0.fc1.weight", 0)
     rows = draft.length("embed_positions.weight", 0)
-    why = f"rows of the table of positions, without the first {_UNUSED_ROWS}, which stand for none"
+    why = f"rows of the table of positions, without the first {_UNUSED_ROWS}, which are unused"
     draft.put("max_len", rows - _UNUSED_ROWS, "shapes", why)
     draft.layers("n_decoder_layers", "num_hidden_layers", "layers.")
     draft.heads("num_attention_heads")
@@ -97,9 +97,11 @@ def read_config(draft: ConfigDraft) -> None:
     has_final_norm = draft.present("final_norm", _FINAL_NORM)
     if config is not None:
         before = config.flag("do_layer_norm_before", True)
-        draft.told("norm_position", "pre" if before else "post", "do_layer_norm_before")
+        draft.configured("norm_position", "pre" if before else "post", "do_layer_norm_before")
         removed = config.flag("_remove_final_layer_norm", False)
-        draft.told("final_norm", before and not removed, "do_layer_norm_before, _remove_final_layer_norm")
+        draft.configured(
+            "final_norm", before and not removed, "do_layer_norm_before, _remove_final_layer_norm"
+        )
         config.only("word_embed_proj_dim", draft["d_model"], why=_NARROW)
         config.refuse_unknown(_TOLD_BY_TENSORS)
     elif has_final_norm:

@@ -22,9 +22,9 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
     may_be,
-    of_modules,
+    module_renames,
+    prefixed,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -51,8 +51,8 @@ _LAYER: Renames = {
 }
 RENAMES: Renames = {
     "embed_tokens.weight": "tgt_embedding.weight",
-    **inside(of_modules(_LAYER), "layers.{}.", "decoder.layers.{}."),
-    **of_modules({"final_layernorm": "decoder.final_norm"}),
+    **prefixed(module_renames(_LAYER), "layers.{}.", "decoder.layers.{}."),
+    **module_renames({"final_layernorm": "decoder.final_norm"}),
     **HEAD,
 }
 
@@ -68,7 +68,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     d_model = draft.size("d_model", "hidden_size", "embed_tokens.weight", 1)
     draft.size("tgt_vocab_size", "vocab_size", "embed_tokens.weight", 0)
     draft.size("d_ff", "intermediate_size", "layers.0.mlp.fc1.weight", 0)
@@ -93,7 +93,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
-    draft.told("max_len", config.integer("max_position_embeddings", 2048), "max_position_embeddings")
+    draft.configured("max_len", config.integer("max_position_embeddings", 2048), "max_position_embeddings")
     put_rotary(draft, config, _NAMES)
     config.only("qk_layernorm", False, why="layer norms of queries and keys")
     config.refuse_unknown({"num_key_value_heads"})

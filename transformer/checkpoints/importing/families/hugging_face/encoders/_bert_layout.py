@@ -15,7 +15,7 @@ from transformer.checkpoints.importing.families.hugging_face.common import (
     classifiers,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Renames, inside, of_modules
+from transformer.checkpoints.importing.family import Renames, module_renames, prefixed
 from transformer.checkpoints.importing.not_computed import missing_by_name
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -36,7 +36,7 @@ _LAYER: Renames = {
 }
 ENCODER: Renames = {
     "embeddings.LayerNorm": "src_embedding.norm",
-    **inside(_LAYER, "encoder.layer.{}.", "encoder.layers.{}."),
+    **prefixed(_LAYER, "encoder.layer.{}.", "encoder.layers.{}."),
 }
 EMBEDDINGS: Renames = {WORDS: "src_embedding.weight", SEGMENTS: "src_embedding.segments"}
 HEAD: Renames = {
@@ -47,8 +47,8 @@ HEAD: Renames = {
 RENAMES: Renames = {
     **EMBEDDINGS,
     POSITIONS: "src_embedding.positions.weight",
-    **of_modules({**ENCODER, **HEAD, "cls.predictions.decoder": "generator"}),
-    **of_modules({**ENCODER, **HEAD}, gamma="gamma", beta="beta"),
+    **module_renames({**ENCODER, **HEAD, "cls.predictions.decoder": "generator"}),
+    **module_renames({**ENCODER, **HEAD}, gamma="gamma", beta="beta"),
     "cls.predictions.bias": "generator.bias",
 }
 
@@ -140,7 +140,7 @@ def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
     has_head = draft.present("has_generator", f"{head}.weight")
     draft.present("generator_transform", f"{head}.weight")
     tied = draft.config is None or draft.config.flag("tie_word_embeddings", True)
-    draft.told("tie_generator", tied and has_head, "tie_word_embeddings, which is usual")
+    draft.configured("tie_generator", tied and has_head, "tie_word_embeddings, which is usual")
     if not has_head:
         draft.note(
             "There is no masked-language-model head in the files: the model gives hidden states and "
@@ -155,7 +155,7 @@ def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
 
     Args:
         draft: all but filled in.
-        harmless: attributes of config.json that change nothing, besides those known everywhere.
+        harmless: attributes of config.json that change nothing, in addition to those known everywhere.
 
     Raises:
         CheckpointError: that names the attribute.

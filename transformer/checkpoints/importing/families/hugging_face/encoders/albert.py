@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.encoders import _bert_layout as bert_layout
-from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
+from transformer.checkpoints.importing.family import Family, Renames, may_be, module_renames, prefixed
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
@@ -27,11 +27,11 @@ _ONLY_LAYER = f"{_GROUPS}0.albert_layers.0."
 RENAMES: Renames = {
     **bert_layout.EMBEDDINGS,
     bert_layout.POSITIONS: "src_embedding.positions.weight",
-    **of_modules(
+    **module_renames(
         {
             "embeddings.LayerNorm": "src_embedding.norm",
             "encoder.embedding_hidden_mapping_in": "src_embedding.projection",
-            **inside(_LAYER, _ONLY_LAYER, "encoder.layers.0."),
+            **prefixed(_LAYER, _ONLY_LAYER, "encoder.layers.0."),
             "predictions.dense": "generator_transform.dense",
             "predictions.LayerNorm": "generator_transform.norm",
             "predictions.decoder": "generator",
@@ -52,7 +52,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     _refuse_several_layers(draft.raw)
     bert_layout.read_encoder(
         draft, activation="gelu_new", likely_eps=(1e-12,), first_layer=f"{_ONLY_LAYER}ffn.weight"
@@ -68,7 +68,7 @@ def read_config(draft: ConfigDraft) -> None:
         )
     else:
         told = draft.config.integer("num_hidden_layers")
-        draft.told("n_encoder_layers", told, "num_hidden_layers")
+        draft.configured("n_encoder_layers", told, "num_hidden_layers")
         _refuse_other_sharing(draft.config)
     bert_layout.read_d_embedding(draft)
     bert_layout.read_head(draft, "predictions.dense")

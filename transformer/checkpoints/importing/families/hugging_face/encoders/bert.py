@@ -12,7 +12,7 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     may_be,
-    of_modules,
+    module_renames,
     without_first_rows,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -25,9 +25,9 @@ _USUAL_LENGTH = 512
 ROBERTA_RENAMES: Renames = {
     **bert_layout.EMBEDDINGS,
     bert_layout.POSITIONS: Into(without_first_rows(UNUSED_ROBERTA_ROWS), "src_embedding.positions.weight"),
-    **of_modules(bert_layout.ENCODER),
-    **of_modules(bert_layout.ENCODER, gamma="gamma", beta="beta"),
-    **of_modules(
+    **module_renames(bert_layout.ENCODER),
+    **module_renames(bert_layout.ENCODER, gamma="gamma", beta="beta"),
+    **module_renames(
         {
             "lm_head.dense": "generator_transform.dense",
             "lm_head.layer_norm": "generator_transform.norm",
@@ -66,7 +66,7 @@ def _parts(raw: RawCheckpoint) -> set[str]:
 
 
 def read_bert(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     bert_layout.read_encoder(draft)
     bert_layout.read_layers(draft)
     bert_layout.read_head(draft, "cls.predictions.transform.dense")
@@ -75,13 +75,13 @@ def read_bert(draft: ConfigDraft) -> None:
 
 
 def read_roberta(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     bert_layout.read_encoder(draft, likely_eps=(1e-5, 1e-12))
     bert_layout.read_layers(draft)
     if draft.config is not None:
         pad_id = UNUSED_ROBERTA_ROWS - 1
         draft.config.only("pad_token_id", pad_id, why="positions that begin at another row")
-    why = f"rows of the table of positions, without the first {UNUSED_ROBERTA_ROWS}, which stand for none"
+    why = f"rows of the table of positions, without the first {UNUSED_ROBERTA_ROWS}, which are unused"
     draft.put("max_len", draft["max_len"] - UNUSED_ROBERTA_ROWS, draft.settings["max_len"].source, why)
     bert_layout.read_head(draft, "lm_head.dense", activation="gelu")
     draft.pad_id(usual=UNUSED_ROBERTA_ROWS - 1)
@@ -112,5 +112,5 @@ ROBERTA = Family(
     arrange=bert_layout.arrange,
     kin=_KIN,
     trait=f"positions begin at row {UNUSED_ROBERTA_ROWS} of their table",
-    hinted=has_sizes_of_roberta,
+    likely=has_sizes_of_roberta,
 )

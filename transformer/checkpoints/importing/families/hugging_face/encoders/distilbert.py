@@ -9,7 +9,7 @@ from transformer.checkpoints.importing.families.hugging_face.common import (
     read_activation,
 )
 from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import read_head
-from transformer.checkpoints.importing.family import Family, Renames, inside, may_be, of_modules
+from transformer.checkpoints.importing.family import Family, Renames, may_be, module_renames, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {
@@ -24,7 +24,7 @@ _LAYER: Renames = {
 }
 _MODULES: Renames = {
     "embeddings.LayerNorm": "src_embedding.norm",
-    **inside(_LAYER, "transformer.layer.{}.", "encoder.layers.{}."),
+    **prefixed(_LAYER, "transformer.layer.{}.", "encoder.layers.{}."),
     "vocab_transform": "generator_transform.dense",
     "vocab_layer_norm": "generator_transform.norm",
     "vocab_projector": "generator",
@@ -32,7 +32,7 @@ _MODULES: Renames = {
 RENAMES: Renames = {
     "embeddings.word_embeddings.weight": "src_embedding.weight",
     "embeddings.position_embeddings.weight": "src_embedding.positions.weight",
-    **of_modules(_MODULES),
+    **module_renames(_MODULES),
 }
 
 IGNORED = {
@@ -47,7 +47,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and an answer."""
+    """Read config.json, or the shapes and an answer."""
     draft.size("d_model", "dim", "embeddings.word_embeddings.weight", 1)
     draft.size("src_vocab_size", "vocab_size", "embeddings.word_embeddings.weight", 0)
     draft.size("d_ff", "hidden_dim", "transformer.layer.0.ffn.lin1.weight", 0)

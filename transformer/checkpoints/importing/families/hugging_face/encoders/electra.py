@@ -9,13 +9,13 @@ from __future__ import annotations
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.hugging_face.common import classifiers
 from transformer.checkpoints.importing.families.hugging_face.encoders import _bert_layout as bert_layout
-from transformer.checkpoints.importing.family import Family, Renames, may_be, of_modules
+from transformer.checkpoints.importing.family import Family, Renames, may_be, module_renames
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {
     **bert_layout.EMBEDDINGS,
     bert_layout.POSITIONS: "src_embedding.positions.weight",
-    **of_modules(
+    **module_renames(
         {
             **bert_layout.ENCODER,
             "embeddings_project": "src_embedding.projection",
@@ -38,7 +38,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     bert_layout.read_encoder(draft)
     bert_layout.read_layers(draft)
     bert_layout.read_d_embedding(draft)

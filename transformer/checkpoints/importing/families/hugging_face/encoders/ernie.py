@@ -47,7 +47,7 @@ def join_tasks(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     has_tasks = _SEGMENTS_OF_PARTS in draft.raw.tensors
     bert_layout.read_encoder(draft, segments=_SEGMENTS_OF_PARTS if has_tasks else bert_layout.SEGMENTS)
     bert_layout.read_layers(draft)

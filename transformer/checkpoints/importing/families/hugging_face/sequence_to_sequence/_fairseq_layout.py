@@ -21,7 +21,7 @@ from transformer.checkpoints.importing.families.hugging_face.common import (
     put_no_generator,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Into, Renames, inside, of_modules
+from transformer.checkpoints.importing.family import Into, Renames, module_renames, prefixed
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
@@ -37,7 +37,7 @@ def flattened(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 _ATTENTION: Renames = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
 _ENCODER_LAYER: Renames = {
-    **inside(_ATTENTION, "self_attn.", "self_attn."),
+    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
     "self_attn_layer_norm": "self_attn_norm",
     "fc1": "feed_forward.w_1",
     "fc2": "feed_forward.w_2",
@@ -45,20 +45,22 @@ _ENCODER_LAYER: Renames = {
 }
 _DECODER_LAYER: Renames = {
     **_ENCODER_LAYER,
-    **inside(_ATTENTION, "encoder_attn.", "cross_attn."),
+    **prefixed(_ATTENTION, "encoder_attn.", "cross_attn."),
     "encoder_attn_layer_norm": "cross_attn_norm",
 }
 
 LAYERS_AND_WORDS: Renames = {
     "shared.weight": "src_embedding.weight",
     "encoder.embed_tokens.weight": "src_embedding.weight",
-    **inside(of_modules(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
+    **prefixed(module_renames(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
     "decoder.embed_tokens.weight": "tgt_embedding.weight",
-    **inside(of_modules(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
+    **prefixed(module_renames(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
     "lm_head.weight": "generator.weight",
     "final_logits_bias": Into(flattened, "generator.bias"),
     "lm_head.bias": "generator.bias",
-    **of_modules({"encoder.layer_norm": "encoder.final_norm", "decoder.layer_norm": "decoder.final_norm"}),
+    **module_renames(
+        {"encoder.layer_norm": "encoder.final_norm", "decoder.layer_norm": "decoder.final_norm"}
+    ),
 }
 
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
@@ -177,16 +179,16 @@ def read_embedding_scale(draft: ConfigDraft, *, likely: bool, default: bool = Fa
     if draft.config is None:
         ask_embedding_scale(draft, likely=likely)
     else:
-        draft.told("embedding_scale", draft.config.flag("scale_embedding", default), "scale_embedding")
+        draft.configured("embedding_scale", draft.config.flag("scale_embedding", default), "scale_embedding")
 
 
 def read_learned_positions(draft: ConfigDraft, *, unused_rows: int = 0) -> None:
-    """Learned positions, and how many there are besides the first rows of the table, which stand for none."""
+    """Learned positions, and how many there are besides the first rows of the table, which are unused."""
     draft.layout("every model of this layout", positions="learned")
     if draft.config is not None or not unused_rows:
         draft.size("max_len", "max_position_embeddings", TABLE, 0)
         return
-    why = f"rows of the table of positions, without the first {unused_rows}, which stand for none"
+    why = f"rows of the table of positions, without the first {unused_rows}, which are unused"
     draft.put("max_len", draft.length(TABLE, 0) - unused_rows, "shapes", why)
 
 
@@ -259,7 +261,7 @@ def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
 
     Args:
         draft: all but filled in.
-        harmless: attributes of config.json that change nothing, besides those known everywhere.
+        harmless: attributes of config.json that change nothing, in addition to those known everywhere.
 
     Raises:
         CheckpointError: that names the attribute.

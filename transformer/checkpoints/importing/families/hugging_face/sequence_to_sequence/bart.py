@@ -17,15 +17,15 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     may_be,
-    of_modules,
+    module_renames,
     without_first_rows,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROWS = 2
-"""Rows at the beginning of the table of positions, which stand for none."""
+"""Rows at the beginning of the table of positions, which are unused."""
 
-EMBEDDING_NORMS: Renames = of_modules(
+EMBEDDING_NORMS: Renames = module_renames(
     {
         "encoder.layernorm_embedding": "src_embedding.norm",
         "decoder.layernorm_embedding": "tgt_embedding.norm",
@@ -54,7 +54,7 @@ def is_mbart(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     fairseq_layout.read_stacks(draft, activation="gelu")
     fairseq_layout.read_words(draft)
     draft.pad_id(usual=PAD_ID)

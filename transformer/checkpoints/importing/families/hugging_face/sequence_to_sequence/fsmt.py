@@ -57,7 +57,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     fairseq_layout.read_stacks(draft, activation="relu", one_width=False)
     _read_widths(draft)
     sizes = [draft.length(f"{side}.embed_tokens.weight", 0) for side in ("encoder", "decoder")]

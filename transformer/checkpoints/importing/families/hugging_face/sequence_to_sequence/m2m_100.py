@@ -25,7 +25,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     fairseq_layout.read_stacks(draft, activation="relu")
     fairseq_layout.read_words(draft)
     fairseq_layout.read_shifted_sinusoids(draft)

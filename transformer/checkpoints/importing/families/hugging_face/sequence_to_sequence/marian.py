@@ -27,7 +27,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     fairseq_layout.read_stacks(draft, activation="swish")
     shared = draft.config is None or draft.config.flag("share_encoder_decoder_embeddings", True)
     fairseq_layout.read_words(

@@ -28,7 +28,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     fairseq_layout.read_stacks(draft, activation="relu" if draft.config is None else "gelu")
     fairseq_layout.read_words(draft)
     draft.pad_id(usual=0)

@@ -79,7 +79,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and an answer."""
+    """Read config.json, or the shapes and an answer."""
     draft.layout("every T5", norm="rms", norm_position="pre", final_norm=True, bias=False)
     draft.layout("every T5", positions="relative", attention_scale=False, embedding_scale=False)
     embedding = "shared.weight" if "shared.weight" in draft.raw.tensors else "encoder.embed_tokens.weight"
@@ -118,7 +118,7 @@ def _read_feed_forward(draft: ConfigDraft) -> None:
         )
     # "gated-gelu" has always meant the approximation: models were trained so.
     activation = "gelu_tanh" if told == "gated-gelu" else ACTIVATIONS[name]
-    draft.told("activation", activation, "feed_forward_proj")
+    draft.configured("activation", activation, "feed_forward_proj")
 
 
 def _read_distances(draft: ConfigDraft) -> None:
@@ -129,9 +129,9 @@ def _read_distances(draft: ConfigDraft) -> None:
         draft.put("max_len", USUAL_LENGTH, "assumed", "the length that T5 was trained with")
         return
     distance = config.integer("relative_attention_max_distance", USUAL_DISTANCE)
-    draft.told("max_position_distance", distance, "relative_attention_max_distance")
+    draft.configured("max_position_distance", distance, "relative_attention_max_distance")
     length = config.integer("n_positions", USUAL_LENGTH)
-    draft.told("max_len", length, "n_positions, or the length T5 was trained with")
+    draft.configured("max_len", length, "n_positions, or the length T5 was trained with")
 
 
 def _read_decoder(draft: ConfigDraft) -> None:
@@ -171,8 +171,8 @@ def _read_generator(draft: ConfigDraft) -> None:
     if "lm_head.weight" not in raw.tensors and (bare or not tied):
         put_no_generator(draft)
         return
-    draft.told("logits_scale", scales, "scale_decoder_outputs or else tie_word_embeddings")
-    draft.told(
+    draft.configured("logits_scale", scales, "scale_decoder_outputs or else tie_word_embeddings")
+    draft.configured(
         "tie_generator",
         not apart or (tied and scales),
         "tie_word_embeddings, and whether there is lm_head.weight of its own",

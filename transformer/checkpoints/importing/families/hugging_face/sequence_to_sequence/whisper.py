@@ -19,7 +19,7 @@ from transformer.checkpoints.importing.family import (
     Renames,
     StandIn,
     may_be,
-    of_modules,
+    module_renames,
     table_of_positions,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -32,7 +32,7 @@ RENAMES: Renames = {
     **fairseq_layout.LAYERS_AND_WORDS,
     "encoder.embed_positions.weight": Into(table_of_positions, "src_embedding.positions.weight"),
     "decoder.embed_positions.weight": "tgt_embedding.positions.weight",
-    **of_modules({"proj_out": "generator"}),
+    **module_renames({"proj_out": "generator"}),
 }
 _CONVOLUTION = "It makes the encoder's input of sound, which Headlight does not read."
 IGNORED = {
@@ -51,7 +51,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     fairseq_layout.read_stacks(draft, activation="gelu")
     draft.layout("sounds, which are no words", src_vocab_size=STAND_IN_SOUNDS, share_embeddings=False)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)

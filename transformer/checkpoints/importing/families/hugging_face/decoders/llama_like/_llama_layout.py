@@ -24,8 +24,8 @@ from transformer.checkpoints.importing.family import (
     Into,
     Renames,
     StandIn,
-    inside,
-    of_modules,
+    module_renames,
+    prefixed,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -41,15 +41,15 @@ _ATTENTION: Renames = {
 _FEED_FORWARD: Renames = {"gate_proj": "w_1", "up_proj": "w_3", "down_proj": "w_2"}
 _LAYER: Renames = {
     "input_layernorm.weight": "self_attn_norm.gamma",
-    **inside(of_modules(_ATTENTION), "self_attn.", "self_attn."),
+    **prefixed(module_renames(_ATTENTION), "self_attn.", "self_attn."),
     "self_attn.q_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.q_norm.gamma"),
     "self_attn.k_norm.weight": Into(rotated_pairs_side_by_side, "self_attn.k_norm.gamma"),
     "post_attention_layernorm.weight": "feed_forward_norm.gamma",
-    **inside(of_modules(_FEED_FORWARD), "mlp.", "feed_forward."),
+    **prefixed(module_renames(_FEED_FORWARD), "mlp.", "feed_forward."),
 }
 RENAMES: Renames = {
     "embed_tokens.weight": "tgt_embedding.weight",
-    **inside(_LAYER, "layers.{}.", "decoder.layers.{}."),
+    **prefixed(_LAYER, "layers.{}.", "decoder.layers.{}."),
     "norm.weight": "decoder.final_norm.gamma",
     **HEAD,
 }
@@ -161,9 +161,9 @@ def _take(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
     width = usual.d_head or (draft["d_model"] // n_heads if n_heads > 0 else 0)
     if draft["query_key_norm"]:
         width = draft.length(_Q_NORM, 0)
-    draft.told("d_head", config.integer("head_dim", width), "head_dim")
+    draft.configured("d_head", config.integer("head_dim", width), "head_dim")
     n_kv_heads = config.integer("num_key_value_heads", n_heads)
-    draft.told("n_kv_heads", n_kv_heads, "num_key_value_heads")
+    draft.configured("n_kv_heads", n_kv_heads, "num_key_value_heads")
     _take_length(draft, config, usual)
     names = Names(next(iter(usual.bases)), usual.rotated_part, entry=usual.rotation_of)
     put_rotary(draft, config, names)
@@ -172,7 +172,7 @@ def _take(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
 def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
     """Where layers look back over a window only, texts that fit into it are computed just the same."""
     positions = config.integer("max_position_embeddings", usual.lengths[0])
-    draft.told("max_len", positions, "max_position_embeddings")
+    draft.configured("max_len", positions, "max_position_embeddings")
     left_out = config.leaves_out("sliding_window") and usual.window
     window = usual.window if left_out else config.integer("sliding_window", positions)
     layers = config.get("layer_types", ["sliding_attention"])
@@ -181,7 +181,7 @@ def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> Non
             f"config.json says layer_types {shown(layers)}: Headlight does not know them all."
         )
     if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
-        draft.told("max_len", window, "sliding_window; longer texts would need the window")
+        draft.configured("max_len", window, "sliding_window; longer texts would need the window")
 
 
 def _ask(draft: ConfigDraft, usual: Usual) -> None:

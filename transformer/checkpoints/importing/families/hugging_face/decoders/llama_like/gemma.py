@@ -19,8 +19,8 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
     may_be,
+    prefixed,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -48,7 +48,7 @@ _NORMS: Renames = {
 }
 RENAMES: Renames = {
     **llama_layout.RENAMES,
-    **inside(_NORMS, "layers.{}.", "decoder.layers.{}."),
+    **prefixed(_NORMS, "layers.{}.", "decoder.layers.{}."),
     "norm.weight": Into(from_zero, "decoder.final_norm.gamma"),
 }
 
@@ -79,7 +79,7 @@ def is_likely(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     llama_layout.read_layers(draft, _USUAL)
     draft.layout("every Gemma", activation="gelu_tanh")
     put_embedding_scale(draft)
@@ -89,7 +89,7 @@ def read_config(draft: ConfigDraft) -> None:
         told = config.choice("hidden_act", ACTIVATIONS | {"gelu": "gelu_tanh"}, "gelu_pytorch_tanh")
         if "hidden_activation" in config:
             told = config.choice("hidden_activation", ACTIVATIONS)
-        draft.told("activation", told, "hidden_act, hidden_activation")
+        draft.configured("activation", told, "hidden_act, hidden_activation")
         config.only("use_bidirectional_attention", False, why="a decoder that sees later tokens")
         llama_layout.refuse_other_computations(config)
 
@@ -123,5 +123,5 @@ FAMILY = Family(
     stand_ins=llama_layout.stand_ins,
     kin=llama_layout.KIN,
     trait="norms multiply by 1 + w, embeddings are multiplied by the square root of d_model",
-    hinted=is_likely,
+    likely=is_likely,
 )

@@ -17,7 +17,7 @@ from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like
     from_zero,
     put_embedding_scale,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, may_be
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, prefixed
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
@@ -29,7 +29,7 @@ _NORMS: Renames = {
 }
 RENAMES: Renames = {
     **llama_layout.RENAMES,
-    **inside(_NORMS, "layers.{}.", "decoder.layers.{}."),
+    **prefixed(_NORMS, "layers.{}.", "decoder.layers.{}."),
     "norm.weight": Into(from_zero, "decoder.final_norm.gamma"),
 }
 
@@ -68,23 +68,23 @@ def read_layers(draft: ConfigDraft, usual: llama_layout.Usual) -> None:
         _ask_attention_scale(draft)
     else:
         told = config.choice("hidden_activation", ACTIVATIONS, "gelu_pytorch_tanh")
-        draft.told("activation", told, "hidden_activation")
+        draft.configured("activation", told, "hidden_activation")
         config.get("hidden_act")  # transformers never reads it
         width = config.number("query_pre_attn_scalar", 256.0)
         scale: bool | float = width == draft["d_head"] or (width**-0.5 if width > 0 else 0.0)
-        draft.told("attention_scale", scale, "query_pre_attn_scalar ** -0.5")
+        draft.configured("attention_scale", scale, "query_pre_attn_scalar ** -0.5")
         config.only("use_bidirectional_attention", False, why="a decoder that sees later tokens")
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     read_layers(draft, _USUAL)
     if draft.config is None:
         draft.layout(_USUAL.of, attention_soft_cap=_SCORES_CAP)
         put_logits_cap(draft, _LOGITS_CAP)
     else:
         cap = _cap(draft.config, "attn_logit_softcapping", _SCORES_CAP)
-        draft.told("attention_soft_cap", cap, "attn_logit_softcapping")
+        draft.configured("attention_soft_cap", cap, "attn_logit_softcapping")
         put_logits_cap(draft, _LOGITS_CAP)
         llama_layout.refuse_other_computations(draft.config)
 

@@ -16,7 +16,7 @@ from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like.gemma import (
     of_heads_from_zero,
 )
-from transformer.checkpoints.importing.family import Family, Into, Renames, inside, may_be
+from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, prefixed
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
@@ -25,7 +25,7 @@ _NORMS: Renames = {
     "self_attn.q_norm.weight": Into(of_heads_from_zero, "self_attn.q_norm.gamma"),
     "self_attn.k_norm.weight": Into(of_heads_from_zero, "self_attn.k_norm.gamma"),
 }
-RENAMES: Renames = {**gemma2.RENAMES, **inside(_NORMS, "layers.{}.", "decoder.layers.{}.")}
+RENAMES: Renames = {**gemma2.RENAMES, **prefixed(_NORMS, "layers.{}.", "decoder.layers.{}.")}
 
 _USUAL = llama_layout.Usual(
     of="every Gemma 3",
@@ -52,7 +52,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers.
+    """Read config.json, or the shapes and answers.
 
     Raises:
         CheckpointError: for stretched layers that have the base of the others.

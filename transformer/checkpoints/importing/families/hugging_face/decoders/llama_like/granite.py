@@ -58,7 +58,7 @@ def is_likely(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     read_activation(draft, "hidden_act", "silu")
     llama_layout.read_layers(draft, _USUAL)
     if draft.config is None:
@@ -76,7 +76,7 @@ def _take(draft: ConfigDraft, config: ForeignConfig) -> None:
         told = config.number(attribute, 1.0)
         if told <= 0:
             raise CheckpointError(f"config.json says {attribute} {shown(told)}: it must be above 0.")
-        draft.told(name, 1 / told if name == "logits_scale" else told, attribute)
+        draft.configured(name, 1 / told if name == "logits_scale" else told, attribute)
     llama_layout.refuse_other_computations(config)
 
 
@@ -91,5 +91,5 @@ FAMILY = Family(
     stand_ins=llama_layout.stand_ins,
     kin=llama_layout.KIN,
     trait="embeddings, scores, sublayers' outputs and logits are multiplied by numbers of its own",
-    hinted=is_likely,
+    likely=is_likely,
 )

@@ -27,7 +27,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     read_activation(draft, "hidden_act", "silu")
     llama_layout.read_layers(draft, _USUAL)
     draft.layout(_USUAL.of, norm="layer", norm_eps=1e-5)

@@ -17,8 +17,8 @@ from transformer.checkpoints.importing.family import (
     Family,
     Into,
     Renames,
-    inside,
     may_be,
+    prefixed,
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -46,7 +46,7 @@ _FUSED: Renames = {
     ),
     "mlp.gate_up_proj.weight": Into(two_blocks, "feed_forward.w_1.weight", "feed_forward.w_3.weight"),
 }
-RENAMES: Renames = {**llama_layout.RENAMES, **inside(_FUSED, "layers.{}.", "decoder.layers.{}.")}
+RENAMES: Renames = {**llama_layout.RENAMES, **prefixed(_FUSED, "layers.{}.", "decoder.layers.{}.")}
 
 _USUAL = llama_layout.Usual(
     of="every Phi-3",
@@ -64,7 +64,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     read_activation(draft, "hidden_act", "silu")
     llama_layout.read_layers(draft, _USUAL)
     if draft.config is not None:

@@ -40,7 +40,7 @@ def is_likely(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     read_activation(draft, "hidden_act", "silu")
     llama_layout.read_layers(draft, _USUAL)
     n_layers, config = draft["n_decoder_layers"], draft.config
@@ -91,5 +91,5 @@ FAMILY = Family(
     stand_ins=llama_layout.stand_ins,
     kin=llama_layout.KIN,
     trait="every fourth layer has no rotary positions",
-    hinted=is_likely,
+    likely=is_likely,
 )

@@ -57,7 +57,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From config.json, or from the shapes and answers."""
+    """Read config.json, or the shapes and answers."""
     raw, config = draft.raw, draft.config
     read_activation(draft, "hidden_act", "silu")
     llama_layout.read_layers(draft, _USUAL)
@@ -66,7 +66,7 @@ def read_config(draft: ConfigDraft) -> None:
     parallel = raw.same_numbers(one, other)
     draft.put("parallel_residual", parallel, "shapes", "whether a layer has one norm for both sublayers")
     if config is not None:
-        draft.told("norm_eps", config.number("layer_norm_eps", 1e-5), "layer_norm_eps")
+        draft.configured("norm_eps", config.number("layer_norm_eps", 1e-5), "layer_norm_eps")
         config.only("qk_layernorm", False, why="a layer norm of its own for each head of queries and keys")
         config.only("use_parallel_residual", parallel, why="another number of norms than the files have")
         config.get("use_qkv_bias")  # the names tell it
