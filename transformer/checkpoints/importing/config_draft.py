@@ -1,4 +1,4 @@
-"""Filling in a TransformerConfig: each value with where it came from, and a question where nothing tells."""
+"""Fills in a TransformerConfig: each value with its source, and a question where the files don't say."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.model.config import ConfigError, TransformerConfig
 
 _FIELDS = frozenset(field.name for field in fields(TransformerConfig))
 LARGEST_SIZE = 2**28
-"""Of one number of a model; finding the divisors of a larger one could take for ever."""
+"""Largest number of a model; finding the divisors of a larger one could take forever."""
 TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
 _USUAL_HEADS = (4, 8, 12, 16)
@@ -45,7 +45,7 @@ HINTS: Mapping[str, tuple[str, ...]] = {
     "norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "norm_eps"),
     "pad_id": ("pad_id", "pad_idx", "padding_idx", "pad_token_id", "src_pad_idx"),
 }
-"""Question -> the names under which people keep its answer."""
+"""Question -> names under which trainers save its answer."""
 
 _NORM_FIRST = {True: "pre", False: "post"}
 _DEEPEST = 4
@@ -53,15 +53,15 @@ _YES_OR_NO = re.compile(r"(yes|no)\b")
 
 
 class ConfigDraft:
-    """The values of a configuration, filled in one after the other.
+    """The values of a configuration, as they are filled in.
 
     Attributes:
         raw: the checkpoint, its tensors under the names that the family knows.
-        config: the checkpoint's own config.json, or what a family finds in its place; None without one.
-        answers: of the user, by the names of questions.
+        config: the checkpoint's config.json, or what a family found instead; None without one.
+        answers: the user's, by question.
         settings: what was filled in, by name.
-        questions: that were asked, by name.
-        notes: whole sentences for the report.
+        questions: those asked, by name.
+        notes: sentences for the report.
     """
 
     def __init__(self, raw: RawCheckpoint, answers: Mapping[str, Any]) -> None:
@@ -81,7 +81,7 @@ class ConfigDraft:
         return value
 
     def configured(self, name: str, value: Any, attribute: str) -> Any:
-        """Fill in what an attribute of config.json says; after its name there may be more words."""
+        """Fill in a value of config.json; more words may follow the attribute's name."""
         source = "config.json" if self.config is None else self.config.source
         return self.put(name, value, "config", f"{source}: {attribute}")
 
@@ -167,13 +167,13 @@ class ConfigDraft:
         )
 
     def pad_id(self, usual: int = -1) -> int:
-        """Fill in pad_id: config.json's pad_token_id, or where it has none the usual one; -1 for null.
+        """Fill in pad_id: config.json's pad_token_id, or the usual one if it is missing; -1 for null.
 
         Args:
             usual: the default of transformers' configuration; -1 where nothing is padding.
 
-        A padding token that also begins or ends texts, as some models have it, is a word to the network; the
-        usual one is not: old files of BERT name 0 for all of them.
+        A padding token that also begins or ends texts counts as a word, unless it is the usual one: old files
+        of BERT give 0 for all of them.
         """
         pad = None if self.config is None else self.config.get("pad_token_id")
         if self.config is None:
@@ -187,12 +187,12 @@ class ConfigDraft:
         return self.configured("pad_id", self.config.integer("pad_token_id"), "pad_token_id")
 
     def ask(self, name: str, text: str, why: str, labels: Mapping[Any, str], *, likely: object = None) -> Any:
-        """Fill in the answer to a question, or the likely one of the labels where there is no answer yet.
+        """Fill in the answer to a question, or the likely one of `labels` while there is none.
 
-        The first is the likely one unless it is named.
+        The first one is likely unless `likely` is given.
 
         Raises:
-            CheckpointError: for an answer that is none.
+            CheckpointError: for an answer that is not possible.
         """
         options = tuple(Option(value, label) for value, label in labels.items())
         if likely is not None:
@@ -203,7 +203,7 @@ class ConfigDraft:
             options = (Option(found[1], f"{found[1]:g}"), *others)
         if found is not None and any(option.value == found[1] for option in options):
             options = _with_first(found[1], options)
-            why = f"{why} A value saved beside the weights, {shown(found[0])}, makes the first answer likely."
+            why = f"{why} A value saved with the weights, {shown(found[0])}, makes the first answer likely."
         answered = name in self.answers
         value = self._answer(name, self.answers[name], options) if answered else options[0].value
         self.questions[name] = Question(name, text, why, options, value, answered)
@@ -219,7 +219,7 @@ class ConfigDraft:
         if stored is None or axis >= len(stored.shape):
             raise CheckpointError(
                 f"The sizes can't be told: there is no tensor {tensor} with {axis + 1} axes. Put the model's "
-                "config.json beside its weights, or export the whole model."
+                "config.json into the folder of its weights, or export the whole model."
             )
         return stored.shape[axis]
 
@@ -228,14 +228,14 @@ class ConfigDraft:
         return self.raw.tensors[tensor].name
 
     def finish(self) -> TransformerConfig:
-        """What was filled in, as a configuration.
+        """The configuration that was filled in.
 
         Raises:
             CheckpointError: for values that make no model, and for answers to questions that were not asked.
         """
         unasked = sorted(set(self.answers) - set(self.questions))
         if unasked:
-            asked = ", ".join(self.questions) or "none: everything is told by the files"
+            asked = ", ".join(self.questions) or "none: the files say everything"
             raise CheckpointError(
                 f"There is no question {shown(unasked[0])} about this model; there are: {asked}."
             )
@@ -249,11 +249,11 @@ class ConfigDraft:
 
     @staticmethod
     def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:
-        """An answer as one of the options, or another number where the options are numbers."""
+        """An answer as one of the options, or any number if the options are numbers."""
         offered = ", ".join(str(option.value) for option in options)
         try:
             text = str(given).strip().lower()
-        except ValueError as error:  # Python writes no whole number of more than some thousand digits
+        except ValueError as error:  # Python does not print whole numbers of several thousand digits
             raise CheckpointError(
                 f"The answer to {name} is too large a number: choose one of {offered}."
             ) from error
@@ -276,7 +276,7 @@ def _with_first(value: object, options: tuple[Option, ...]) -> tuple[Option, ...
 
 
 def _typed_as(option: Option) -> tuple[str, ...]:
-    """How a user may type an option: as its value, and yes or no where its label begins so."""
+    """What a user may type for an option: its value, and yes or no if its label begins so."""
     begins = _YES_OR_NO.match(option.label)
     return str(option.value).lower(), *(begins.groups() if begins else ())
 
@@ -293,12 +293,12 @@ def _checked_size(name: str, size: int) -> int:
 def likely_heads(d_model: int, fits: Callable[[int], bool] = lambda d_head: True) -> list[int]:
     """The numbers of heads that split d_model evenly, at most 16 of them, the most likely first.
 
-    At the sizes that are published, heads are 64 wide: 8 of 512, 12 of 768, 25 of 1600. Other widths are
-    chosen for a lesson or an experiment, mostly with a number of heads that people know: 4 for 44 or 128.
+    At published sizes heads are 64 wide: 8 of 512, 12 of 768, 25 of 1600. Other widths are those of a lesson
+    or an experiment, mostly with a common number of heads: 4 for 44 or 128.
 
     Args:
         d_model: what is split.
-        fits: whether a width of a head is possible.
+        fits: whether heads may have this width.
     """
     divisors = [n for n in range(1, math.isqrt(d_model) + 1) if d_model % n == 0]
     divisors += [d_model // n for n in divisors if n * n != d_model]
@@ -312,7 +312,7 @@ def likely_heads(d_model: int, fits: Callable[[int], bool] = lambda d_head: True
 
 
 def hint(question: str, extras: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """The name and the value, as an answer of ours, of what looks like an answer; None for nothing."""
+    """The name of a saved value that looks like an answer, and that answer; None if there is none."""
     for name, value in _entries(extras, _DEEPEST):
         if name.lower() in HINTS.get(question, ()):
             if isinstance(value, bool):

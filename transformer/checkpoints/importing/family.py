@@ -1,11 +1,11 @@
 """What a family of checkpoints is: how to know one, to read its configuration, and to rename its tensors.
 
-A rename table says which of our weights each foreign tensor becomes, and in which layout it is stored: a
-layout is a small named function of one tensor and the model's configuration, which gives as many tensors as
-the table names targets. None copies numbers where a view will do.
+A rename table says which of our weights each foreign tensor becomes, and by which transform: a small named
+function of one tensor and the model's configuration, which returns as many tensors as the table names
+targets, as views where possible.
 
-Families are known and refused without torch, whose import takes longer than all the rest: here and in the
-families' modules it is imported for type checkers alone, or inside of a function.
+Families are recognised and refused without torch, whose import takes longer than all the rest: here and in
+the families' modules it is imported for type checkers only, or inside functions.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 StandIn = Literal["zeros", "ones", "drawn"]
-"""What takes the place of a weight that files may lack: numbers that change nothing, or random ones."""
+"""What a weight that files may lack is filled with: numbers that change nothing, or random ones."""
 
 Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 
 
 class Into:
-    """The target of a foreign tensor that is stored in another layout than ours, or holds several of ours.
+    """The target of a foreign tensor that is stored differently, or holds several of ours.
 
     Args:
-        by: what makes ours of it.
-        names: ours, with {} for a layer's number, in the order in which `by` gives them.
-        joined: whether it is one of several parts, counted by the last {} of their name; all of them, the
-            rows of each below those of the one before, are what `by` gets. Heads are often stored so.
+        by: the transform.
+        names: ours, with {} for a layer's number, in the order of what `by` returns.
+        joined: whether it is one of several parts, numbered by the last {} of its name; `by` gets them all,
+            concatenated by rows. Heads are often stored so.
     """
 
     def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
@@ -51,8 +51,8 @@ class Into:
 
 
 Renames = Mapping[str, str | Into]
-"""Foreign name -> ours, {} standing for a layer's number. Several foreign names may lead to one of ours:
-the first of them that a file has counts."""
+"""Foreign name -> ours, with {} for a layer's number. Several foreign names may lead to one of ours; the
+first that a file has counts."""
 
 
 def targets(target: str | Into) -> Into:
@@ -61,7 +61,7 @@ def targets(target: str | Into) -> Into:
 
 
 def prefixed(table: Renames, theirs: str, ours: str) -> dict[str, Into]:
-    """The table of a part with what stands before its foreign names and before ours, where the part is."""
+    """A part's table with prefixes before its foreign names and ours."""
     return {theirs + name: targets(target).renamed(before=ours) for name, target in table.items()}
 
 
@@ -84,25 +84,24 @@ def module_renames(modules: Renames, *, gamma: str = "weight", beta: str = "bias
 
 @dataclass(frozen=True)
 class Family:
-    """One layout of checkpoints.
+    """One kind of checkpoint.
 
     Attributes:
         name: short, without spaces.
         label: for people.
         matches: whether a checkpoint (wrappers' prefixes off) is of this layout.
         read_config: fills in the configuration; raises CheckpointError for what our model does not compute.
-        renames: foreign names to ours; None where the names are ours already.
-        ignored: foreign names that the model does without, and why that changes nothing.
-        prefixes: that some models of the family have before their names ("bert.", "model."); taken off before
-            anything else is looked at.
-        arrange: gives the tensors the names that `renames` knows, where a table of prefixes isn't enough.
-        stand_ins: our names of weights that such a checkpoint may lack, and what then takes their place.
-        kin: what families share whose tensors may have the same names, such as "llama". Where several of them
-            match a checkpoint because no config.json tells which it is, the user is asked: the question is
-            called LAYOUT, its answers are the families' names, and the chosen one reads the rest.
-        trait: what such a family computes differently, in words that follow its label in the question.
-        likely: whether sizes or numbers make this one likely among its kin; such families are offered first,
-            then those that stand first in FAMILIES.
+        renames: foreign names to ours; None if the names are ours already.
+        ignored: foreign names that our model does not need, and why.
+        prefixes: that some models of the family have before their names ("bert.", "model."); removed first.
+        arrange: gives the tensors the names of `renames`, where `prefixes` aren't enough.
+        stand_ins: our weights that such a checkpoint may lack, and what they are then filled with.
+        kin: shared by families whose tensors may have the same names, such as "llama". If several of them
+            match a checkpoint without config.json, the user is asked the question LAYOUT, whose answers are
+            the families' names.
+        trait: what it computes differently, for the question LAYOUT.
+        likely: whether sizes or numbers make this one likely among its kin; likely ones are offered first,
+            then the others in the order of FAMILIES.
     """
 
     name: str
@@ -119,7 +118,7 @@ class Family:
     likely: Callable[[RawCheckpoint], bool] = lambda raw: False
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
-        """The checkpoint with its tensors under the names of `renames`; each keeps its own as `.name`."""
+        """The checkpoint with its tensors under the names of `renames`; each keeps its own in `.name`."""
         raw = self.arrange(raw)
         tensors = {self._without_prefix(name): stored for name, stored in raw.tensors.items()}
         return raw if len(tensors) < len(raw.tensors) else replace(raw, tensors=tensors)
@@ -130,16 +129,16 @@ class Family:
 
 
 def may_be(raw: RawCheckpoint, *model_types: str) -> bool:
-    """Whether config.json says one of these model types, or none at all.
+    """Whether config.json says one of these model types, or none.
 
-    Other models have the same names of tensors and compute something else.
+    Other models have the same names of tensors but compute something else.
     """
     told = raw.json("config.json").get("model_type")
     return told is None or told in model_types
 
 
 class Patterns:
-    """Finds which of some patterns a name fits; in a pattern each {} stands for a layer's number."""
+    """Finds which pattern a name fits; each {} is a layer's number."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._plain: set[str] = set()
@@ -151,7 +150,7 @@ class Patterns:
                 self._plain.add(pattern)
 
     def find(self, name: str) -> tuple[str, tuple[str, ...]] | None:
-        """The pattern and the numbers in the places of its {}; None where the name fits none."""
+        """The pattern and the numbers at its {}; None if the name fits none."""
         if name in self._plain:
             return name, ()
         for pattern, regex in self._numbered.get(_shape(name), ()):
@@ -162,7 +161,7 @@ class Patterns:
 
 
 def _shape(name: str) -> str:
-    """The name with every number, and every place of one, replaced by {}."""
+    """The name with {} for every number."""
     return re.sub(r"[0-9]+|{}", "{}", name)
 
 
@@ -216,7 +215,7 @@ def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Te
 def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
 
-    n is how many leading numbers of a head are turned; the others stay where they are.
+    n is how many leading numbers of a head are rotated; the others keep their places.
     """
     n_turned = config.rotary_dims or config.d_head
     heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
@@ -225,7 +224,7 @@ def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Seq
 
 
 def without_first_rows(n: int) -> Transform:
-    """(n + length, D) -> (length, D): for tables whose first rows stand for no position."""
+    """(n + length, D) -> (length, D): for tables whose first rows are no positions."""
 
     def transform(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
         return (tensor[n:],)

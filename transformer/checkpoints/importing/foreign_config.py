@@ -1,4 +1,4 @@
-"""The configuration of another implementation: typed values, and no attribute that nobody looked at."""
+"""The configuration of another implementation: typed values, and a refusal of unread attributes."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _ABSENT = object()
 
 
 class ForeignConfig:
-    """The values of a config.json, or of an object inside it.
+    """The values of a config.json, or of an object in it.
 
     Attributes:
-        source: where they are told, for messages; trainers keep them in other places, too.
+        source: where they come from, for messages; not always config.json.
     """
 
     def __init__(self, values: Mapping[str, Any], source: str = "config.json") -> None:
@@ -64,11 +64,11 @@ class ForeignConfig:
         return self._values.get(name) is not None
 
     def leaves_out(self, name: str) -> bool:
-        """Whether there is no such name at all: transformers then takes its default, for null it does not."""
+        """Whether the name is missing: transformers then uses its default, but not for null."""
         return name not in self._values
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value, or the default where it is missing or null."""
+        """The value, or the default if it is missing or null."""
         self._read.add(name)
         value = self._values.get(name)
         return default if value is None else value
@@ -122,7 +122,7 @@ class ForeignConfig:
             )
 
     def refuse_unknown(self, harmless: Iterable[str] = ()) -> None:
-        """Refuse attributes that nobody read and that are not known to be harmless; null and false are fine.
+        """Refuse attributes that were not read and are not known to be harmless; null and false are fine.
 
         Raises:
             CheckpointError: that names them.

@@ -1,4 +1,4 @@
-"""Which tensor of a checkpoint becomes which weight of our model; decided from names and shapes alone."""
+"""Which tensor of a checkpoint becomes which weight of our model, from names and shapes alone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from transformer.model.transformer import Transformer
 
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _MOST_COMPARED = 40
-"""Problems whose nearest names are looked for; a checkpoint with more is another model altogether."""
+"""For how many problems the nearest names are looked for; with more it is another model altogether."""
 
 
 class Assignment(NamedTuple):
-    """One stored tensor, or parts of one in their order, and our weights that it becomes.
+    """One stored tensor, or its parts in order, and the weights that it becomes.
 
     Attributes:
         parts: nearly always one.
-        pattern: the name in the table that they fit.
+        pattern: the name in the table.
         names: ours.
-        transform: of the parts' rows, below each other.
+        transform: of the concatenated parts.
     """
 
     parts: tuple[StoredTensor, ...]
@@ -45,7 +45,7 @@ class WeightPlan:
 
     Attributes:
         assignments: each stored tensor that is used.
-        stand_ins: our weights that the files lack and that something else takes the place of.
+        stand_ins: weights that the files lack, and what they are filled with.
         keys: what fits and what does not.
     """
 
@@ -55,7 +55,7 @@ class WeightPlan:
 
 
 def skeleton(config: TransformerConfig) -> Transformer:
-    """The model without memory for its weights (on torch's meta device)."""
+    """The model on torch's meta device, without memory for its weights."""
     with torch.device("meta"):
         return Transformer(config)
 
@@ -111,7 +111,7 @@ class _Planner:
         return self.result
 
     def _matches(self) -> Iterator[Assignment]:
-        """Stored tensors with their targets, as far as the model has them; the others are written down."""
+        """Stored tensors with the targets that the model has; the others are reported."""
         renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
         in_parts: dict[tuple[str, ...], dict[int, Assignment]] = {}
         for name, stored in self.raw.tensors.items():
@@ -154,7 +154,7 @@ class _Planner:
             self.filled |= dict.fromkeys(names, stored)
 
     def _misfit(self, match: Assignment) -> str:
-        """What is wrong with a stored tensor for its place, in words; nothing where it fits."""
+        """Why a stored tensor does not fit its place; empty if it does."""
         stored, names = match.parts[0], match.names
         other = next((part.dtype for part in match.parts if part.dtype not in FLOATS), None)
         if other is not None:
@@ -175,7 +175,7 @@ class _Planner:
         return f"{has} does not make {', '.join(listed)}"
 
     def _missing(self) -> Iterator[KeyProblem]:
-        """Weights that nothing fills, once by each foreign name; stand-ins are chosen where they may be."""
+        """Weights that nothing fills, once per foreign name; stand-ins are chosen where allowed."""
         standing_in, ours = self.family.stand_ins(self.raw), _foreign_names(self.renames)
         stand_ins, known = Patterns(standing_in), Patterns(ours)
         prefix = self._prefix()
@@ -194,7 +194,7 @@ class _Planner:
                 yield KeyProblem(theirs, f"{name} {shape_text(shape)} has no numbers")
 
     def _prefix(self) -> str:
-        """What most of the files' names have before the names that the family knows."""
+        """The prefix that most of the files' names have before the family's names."""
         prefixes = Counter(
             stored.name[: -len(name)]
             for name, stored in self.raw.tensors.items()
@@ -204,7 +204,7 @@ class _Planner:
 
 
 def _foreign_names(renames: Renames) -> dict[str, str]:
-    """Our names -> the foreign name that leads to each, the first of the table's where several do."""
+    """Our names -> the first foreign name in the table that leads to each."""
     foreign: dict[str, str] = {}
     for theirs, target in renames.items():
         for ours in targets(target).names:

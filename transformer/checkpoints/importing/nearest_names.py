@@ -1,4 +1,4 @@
-"""Names of tensors that look alike, and shapes in words."""
+"""Similar names of tensors, and shapes as text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _LONGEST_SEARCH = 4_000
-"""Other names that a name is compared with at most."""
+"""With how many other names a name is compared at most."""
 
 
 def nearest(name: str, others: Iterable[str], n: int = 2) -> tuple[str, ...]:
-    """The other names that share the most parts with a name, best first; none that shares under half."""
+    """The names that share the most parts with this one, best first, and at least half."""
     parts = _parts(name)
     scored = []
     for index, other in enumerate(others):
@@ -31,5 +31,5 @@ def _parts(name: str) -> Counter[str]:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as people write it: 512 × 2048."""
+    """A shape as text: 512 × 2048."""
     return " × ".join(f"{n}" for n in shape) if shape else "a single number"

@@ -1,4 +1,4 @@
-"""Kinds of models that Headlight's does not compute, and what each has that it lacks."""
+"""Kinds of models that Headlight's does not compute, and what each has in addition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.errors import shown
 
 _ALIBI = "ALiBi, a bias of the scores that grows with distance"
 _EXPERTS = "mixtures of experts: several feed-forwards, of which a router chooses for each token"
-_IMAGES = "images beside the text"
+_IMAGES = "images in addition to the text"
 _LATENT = "multi-head latent attention"
 _LINEAR = "linear attention"
 _NORM_AFTER = "norms after the sublayers inside the residual branch, without any before them"
@@ -28,7 +28,7 @@ MISSING: Mapping[str, str] = {
     "bloom": _ALIBI,
     "canine": "characters, of which several are pooled into one position",
     "clip": _IMAGES,
-    "convbert": "convolutions beside the attention",
+    "convbert": "convolutions in addition to attention",
     "dbrx": _EXPERTS,
     "deberta": "disentangled attention, with scores of words and of distances apart",
     "deberta-v2": "disentangled attention, with scores of words and of distances apart",
@@ -42,7 +42,7 @@ MISSING: Mapping[str, str] = {
     "falcon": "one matrix of queries, keys and values in groups of heads, with ALiBi or parallel residuals",
     "falcon_h1": _STATE_SPACE,
     "falcon_mamba": _STATE_SPACE,
-    "fnet": "Fourier transforms in the place of attention",
+    "fnet": "Fourier transforms instead of attention",
     "funnel": "layers that pool neighbouring tokens into one",
     "gemma3": f"{_IMAGES} (its text model alone, gemma3_text, opens)",
     "gemma3n": f"{_IMAGES} and embeddings for each layer",
@@ -64,7 +64,7 @@ MISSING: Mapping[str, str] = {
     "llava": _IMAGES,
     "longformer": _WINDOW,
     "longt5": _WINDOW,
-    "luke": "entities beside the words, with queries of their own",
+    "luke": "entities in addition to words, with their own queries",
     "mamba": _STATE_SPACE,
     "mamba2": _STATE_SPACE,
     "minimax": f"{_LINEAR} and {_EXPERTS}",
@@ -97,11 +97,11 @@ MISSING: Mapping[str, str] = {
     "qwen3_vl": _IMAGES,
     "recurrent_gemma": _RECURRENT,
     "reformer": "attention among tokens that are hashed alike, and reversible layers",
-    "roc_bert": "shapes and sounds of characters beside the words",
+    "roc_bert": "shapes and sounds of characters in addition to words",
     "roformer": "rotary positions in an encoder with BERT's names",
     "rwkv": _RECURRENT,
     "speech-encoder-decoder": _TWO_MODELS,
-    "squeezebert": "convolutions in groups in the place of matrices",
+    "squeezebert": "grouped convolutions instead of matrices",
     "switch_transformers": _EXPERTS,
     "tapas": "embeddings of a table's rows and columns",
     "transfo-xl": "a memory of earlier segments and relative positions inside each attention",
@@ -120,7 +120,7 @@ MISSING: Mapping[str, str] = {
 
 
 def refusal(raw: RawCheckpoint) -> str:
-    """Why a checkpoint of such a type is not opened, in words; empty for one of another type."""
+    """Why a checkpoint of this type is not opened; empty for other types."""
     kind = str(raw.json("config.json").get("model_type") or missing_by_name(raw.tensors))
     if kind not in MISSING:
         return ""
@@ -131,7 +131,7 @@ def refusal(raw: RawCheckpoint) -> str:
 
 
 def missing_by_name(names: Iterable[str]) -> str:
-    """The type in MISSING that most names of tensors begin with, as transformers calls its models.
+    """The type in MISSING that most names of tensors begin with.
 
     Args:
         names: as the files have them.

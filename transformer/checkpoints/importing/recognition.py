@@ -1,4 +1,4 @@
-"""Which family a checkpoint is of, what its configuration is, and how its names fit: all without a weight."""
+"""Which family a checkpoint is of, its configuration, and how its names fit, without reading a weight."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from transformer.model.transformer import Transformer
 
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
-"""Modules that wrap another one and compute nothing: of DataParallel, torch.compile, FSDP, checkpointing."""
+"""Modules that only wrap another one: DataParallel, torch.compile, FSDP, checkpointing."""
 
 WEIGHTS = "weights"
-"""The question which of several weights are taken; its answer is needed when a file is read."""
+"""The question which of several weights to take; its answer is needed when a file is read."""
 
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
-"""Numbers in a table of sinusoids, which is computed and not stored: 32 MiB, six times that on the way."""
+"""Most numbers in a computed table of sinusoids: 32 MiB, and six times that while it is computed."""
 _LONGEST_DISTANCE = 2**20
-"""Between tokens, of relative positions: a table of their buckets is computed."""
+"""Largest distance of relative positions: a table of their buckets is computed."""
 
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """All that is known before a weight is read.
+    """What is known before a weight is read.
 
     Attributes:
         report: on configuration and names.
-        weights: what is to be read into the skeleton.
+        weights: how to fill the skeleton.
         skeleton: the model without memory for its weights.
     """
 
@@ -55,13 +55,13 @@ class ImportPlan:
 
 
 def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
-    """Find out what a checkpoint is and how it becomes our model.
+    """Find out what a checkpoint is and how to make our model of it.
 
     Raises:
         CheckpointError: for an unknown layout, a model that Headlight's can't compute, wrong answers.
     """
     family, draft, config = described(raw, answers)
-    # Only here, for it imports torch: what is refused is refused before.
+    # Imported here because it imports torch; what is refused is refused before.
     from transformer.checkpoints.importing.mapping import plan_weights, skeleton
 
     model = skeleton(config)
@@ -88,7 +88,7 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
 def described(
     raw: RawCheckpoint, answers: Mapping[str, Any]
 ) -> tuple[Family, ConfigDraft, TransformerConfig]:
-    """Find out which layout a checkpoint has and which model it describes, without torch.
+    """Find out which family a checkpoint is of and which model it describes, without torch.
 
     Raises:
         CheckpointError: as `plan_import` does.
@@ -108,12 +108,12 @@ def wanted_weights(answers: Mapping[str, Any] | None) -> str:
 
 
 def with_mapping(raw: RawCheckpoint, mapping: str | None) -> RawCheckpoint:
-    """The checkpoint with a mapping file beside its weights, in the place of its own if it has one."""
+    """The checkpoint with this mapping file instead of its own, if it has one."""
     return raw if mapping is None else replace(raw, texts={**raw.texts, MAPPING: mapping})
 
 
 def _ask_weights(draft: ConfigDraft) -> None:
-    """Which weights are wanted where a trainer saved several of one model; they have been read already."""
+    """Record which weights were taken, if a trainer saved several versions of a model."""
     if draft.raw.choices:
         draft.ask(
             WEIGHTS,
@@ -129,10 +129,10 @@ Candidate = tuple[Family, RawCheckpoint]
 
 
 def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
-    """Find the families that a checkpoint may be of, looking at its names without what wraps the model.
+    """Find the families that a checkpoint may be of, by its names without wrappers.
 
     Returns:
-        One, or where nothing tells them apart several of one kin, the likely one first.
+        One, or several of one kin if nothing distinguishes them, the likely one first.
 
     Raises:
         CheckpointError: when there is none.
@@ -154,7 +154,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
-    """The first family that matches, and those of its kin that match as well; the likely one first."""
+    """The first family that matches, and those of its kin that match too, the likely one first."""
     found: list[Candidate] = []
     for family in FAMILIES:
         if found and (not family.kin or family.kin != found[0][0].kin):
@@ -166,7 +166,7 @@ def _matching(raw: RawCheckpoint) -> list[Candidate]:
 
 
 def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Family, ConfigDraft]:
-    """The family and a draft to be filled in by it; the user is asked which one where there are several."""
+    """The family and its draft; if there are several families, the user is asked which."""
     by_name = {family.name: (family, view) for family, view in found}
     family, view = found[0]
     draft = ConfigDraft(view, answers)
@@ -187,7 +187,7 @@ def _with_trait(family: Family) -> str:
 
 
 def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:
-    """The checkpoint under the names that its mapping file uses: those of the files, or without wrappers.
+    """The checkpoint under the names that its mapping file uses: the files', or those without wrappers.
 
     Raises:
         CheckpointError: when none of its patterns fits either.
@@ -197,17 +197,17 @@ def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTen
             return view
     raise CheckpointError(
         f"No name in the mapping file is one of the files': their first tensors are {_first_names(raw)}. "
-        "Write {} for a layer's number, and nothing else in the place of anything."
+        "Write {} for a layer's number, and change nothing else."
     )
 
 
 def unwrapped(name: str) -> str:
-    """The name without the wrappers that computed nothing, wherever they stood."""
+    """The name without wrappers, anywhere in it."""
     return ".".join(part for part in name.split(".") if part not in WRAPPERS)
 
 
 def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
-    """Prefixes that names may be looked at without, the most careful first.
+    """Prefixes that may be removed from names, the most careful first.
 
     First none; then those that all names have, one part after the other ("model.", "model.net."); then those
     of more than half of the names, for files that hold more than the model.
@@ -226,7 +226,7 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
 
 _SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
 _SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
-"""Types of models -> the family that has their names."""
+"""Model type -> the family with its names of tensors."""
 
 
 def _unknown(raw: RawCheckpoint) -> str:
@@ -265,7 +265,7 @@ def _first_names(raw: RawCheckpoint) -> str:
 
 
 def _check_cost(config: TransformerConfig) -> None:
-    """Refuse what would cost time or memory before names and shapes are compared.
+    """Refuse sizes that would cost too much time or memory, before names and shapes are compared.
 
     Raises:
         CheckpointError: for more layers than any model has, or larger sizes.
@@ -288,7 +288,7 @@ def _check_cost(config: TransformerConfig) -> None:
 def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
     if not (raw.path.is_file() and raw.path.with_name("config.json").is_file()):
         return ()
-    return ("A config.json lies beside this file and was not read: open the folder, and it tells much more.",)
+    return ("The config.json in this file's folder was not read: open the folder, and it answers much more.",)
 
 
 def _notes_on_generation(settings: GenerationSettings) -> tuple[str, ...]:
@@ -309,7 +309,7 @@ def _notes_on_stand_ins(weights: WeightPlan) -> tuple[str, ...]:
     notes = []
     if drawn:
         notes.append(
-            f"The files have no numbers for {_listed(drawn)}: numbers drawn at random stand in for them, so "
+            f"The files have no numbers for {_listed(drawn)}: they are drawn at random, so "
             "what the model makes of a sentence means nothing; how its layers work can still be seen."
         )
     if zeros:

@@ -1,4 +1,4 @@
-"""What is said about an import: where each setting came from, what was asked, which names fitted."""
+"""The report on an import: where each setting came from, what was asked, which names fitted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from transformer.loaded import GenerationSettings, LoadedModel
 
 SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
-"""A value is told by the checkpoint's configuration, seen in the tensors, answered by the user, a
-guess that nobody confirmed, or the same in every model of the family."""
+"""Where a value comes from: the checkpoint's configuration, the tensors, the user's answer, a guess that
+nobody confirmed, or the family, whose models all have it."""
 
 
 LAYOUT = "layout"
@@ -22,7 +22,7 @@ LAYOUT = "layout"
 
 @dataclass(frozen=True)
 class Setting:
-    """One value of the configuration and where it came from."""
+    """A value of the configuration and its source."""
 
     name: str
     value: Any
@@ -40,15 +40,15 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """What the files don't tell.
+    """A question that the files don't answer.
 
     Attributes:
         name: under which an answer is given.
-        text: the question as a user reads it.
+        text: the question.
         why: why it can't be read from the files, and what depends on it.
         options: likely answers, the most likely first.
-        value: what was taken.
-        answered: whether the user said so (else the most likely answer was assumed).
+        value: the answer that was used.
+        answered: whether the user gave it; otherwise the likeliest was assumed.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Question:
 
 @dataclass(frozen=True)
 class KeyProblem:
-    """A tensor that is missing, not expected, or of another shape; names are those of the files.
+    """A tensor that is missing, unexpected or of another shape, by the files' names.
 
     Attributes:
         name: of the tensor.
-        detail: what is wrong with it, in words.
-        nearest: names on the other side that look most like it.
+        detail: what is wrong with it.
+        nearest: the most similar names on the other side.
     """
 
     name: str
@@ -76,7 +76,7 @@ class KeyProblem:
 
 @dataclass(frozen=True)
 class UnusedKey:
-    """A tensor that the model does without, and why that changes nothing."""
+    """A tensor that the model does not need, and why."""
 
     name: str
     reason: str
@@ -84,12 +84,12 @@ class UnusedKey:
 
 @dataclass(frozen=True)
 class TiedKey:
-    """A tensor stored once more though the model ties it to another.
+    """A tensor that the model ties to another, but that is stored separately.
 
     Attributes:
         name: of the copy, which is not used.
-        to: whose numbers are used.
-        equal: whether both hold the same numbers; None before they were read.
+        to: the tensor that is used.
+        equal: whether both have the same numbers; None before they are read.
     """
 
     name: str
@@ -109,23 +109,23 @@ class KeyReport:
 
     @property
     def fits(self) -> bool:
-        """Whether every weight of the model has its numbers."""
+        """Whether every weight of the model is filled."""
         return not self.missing and not self.misshaped
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Everything about the way from the files to the model.
+    """Everything about the import.
 
     Attributes:
-        family: name of the layout, as `Family.name`.
+        family: `Family.name`.
         family_label: for people.
         config: what the model is made of.
-        settings: where each of its values came from.
-        questions: all that were asked, with the values taken.
+        settings: the source of each value.
+        questions: those asked, with the answers used.
         keys: how names and shapes fitted.
         generation: how the model's makers decode with it.
-        notes: whole sentences on what a user should know.
+        notes: sentences for the user.
     """
 
     family: str
@@ -139,13 +139,13 @@ class ImportReport:
 
     @property
     def assumed(self) -> tuple[Question, ...]:
-        """The questions that nobody answered: the likely answer of each was taken."""
+        """The questions without an answer, for which the likely one was assumed."""
         return tuple(question for question in self.questions if not question.answered)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A checkpoint as we see it; `loaded` is None where weights are missing or of another shape."""
+    """An imported checkpoint; `loaded` is None if weights are missing or of another shape."""
 
     loaded: LoadedModel | None
     report: ImportReport

@@ -1,4 +1,4 @@
-"""Which tokenizer a folder has, from the files in it: the class that wrote them, its builder."""
+"""Which tokenizer a folder has, and the function that builds it, from the folder's files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ USUAL = {
     "whisper": "WhisperTokenizer",
     "xlm-roberta": "XLMRobertaTokenizer",
 }
-"""Type of a model, or its family -> the tokenizer that it usually has."""
+"""Model type or family -> its usual tokenizer."""
 
 ALIASES = {
     "BartTokenizer": "RobertaTokenizer",
@@ -92,21 +92,21 @@ _BUILDERS: dict[tuple[str, ...], dict[str, Callable[[Texts, TokenizerSettings], 
     },
     ("tokenizer.model",): {_ANY_OTHER: build_llama},
 }
-"""Files -> class of the tokenizer (empty: no file names it) -> what builds it of them."""
+"""Files -> class of the tokenizer (empty: no file names it) -> the function that builds it."""
 
 
 def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, MarianSide] | None:
-    """Build the tokenizer of a folder: one, or one a language; None where there are no files of one.
+    """Build the tokenizer of a folder: one, or one per language; None without tokenizer files.
 
     Native libraries read the files: for files of others call `probe.probe` first.
 
     Args:
         texts: the folder's small files.
-        family: of the model; tells apart tokenizers that have files of the same names.
+        family: of the model; distinguishes tokenizers whose files have the same names.
 
     Raises:
-        CheckpointError: for files that are damaged or don't belong together, and for those of a tokenizer
-            that is not known.
+        CheckpointError: for files that are damaged or don't belong together, and for an unknown
+            tokenizer.
     """
     settings = read_settings(texts)
     name = class_of(texts, settings, family)
@@ -127,7 +127,7 @@ def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, Mar
 
 
 def _framed(built: LibraryTokenizer, settings: TokenizerSettings, name: str) -> LibraryTokenizer:
-    """The tokenizer of tokenizer.json, with its languages where it has some; the file knows one of them."""
+    """The tokenizer of tokenizer.json, with its languages if it has any; the file knows only one."""
     if name in _MBARTS:
         return frame_with_language(built, settings, first="50" in name)
     if name == "NllbTokenizer":
@@ -137,7 +137,7 @@ def _framed(built: LibraryTokenizer, settings: TokenizerSettings, name: str) -> 
 
 
 def class_of(texts: Texts, settings: TokenizerSettings, family: str) -> str:
-    """Name the class as Hugging Face's library does, without "Fast"; empty where nothing tells it.
+    """The class's name in Hugging Face's library, without "Fast"; empty if no file says it.
 
     tokenizer_config.json goes first, then config.json: what it says of the tokenizer, then of the model.
 

@@ -1,4 +1,4 @@
-"""From the small files of a checkpoint to the coders of its model, and where its sentences begin and end."""
+"""The coders of a checkpoint, and where its sentences begin and end, from its small files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from transformer.text.plain_values import from_plain
 from transformer.text.vocabulary import BOS_ID, EOS_ID
 
 Coders = tuple[Coder, Coder, tuple[int, ...], tuple[int, ...]]
-"""Of the source and of the target; what a target begins with, and what ends it."""
+"""Coders of source and target, the ids that a target begins with, and those that end it."""
 
 OWN_VOCABULARY = "vocabulary.json"
 
 _START, _FORCED = "decoder_start_token_id", "forced_decoder_ids"
 STARTS = {"bart": 2, "blenderbot": 1, "fsmt": 2, "m2m_100": 2, "pegasus": 0, "t5": 0}
-"""Family -> what its decoders were trained to begin with, where no file says it: BART's </s>, T5's padding.
+"""Family -> what its decoders begin with, if no file says it: BART's </s>, T5's padding.
 
-Marian's begin with the last id of their vocabulary and mBART's with a language, so no number is true of all.
+Marian's begin with the last id of the vocabulary and mBART's with a language, which no number can say.
 """
 
 
@@ -82,7 +82,7 @@ def _language_after(
     source: Coder,
     rows: int,
 ) -> tuple[int, ...]:
-    """What tells the target's language, after the one id that all targets begin with.
+    """The id of the target's language, after the one id that all targets begin with.
 
     Models whose sentences begin with their language (mBART-50, M2M-100, NLLB) have it there.
     """
@@ -113,7 +113,7 @@ def _coder(
 
 
 def _id_coders(config: TransformerConfig, generation: GenerationIds, rows: int, target_rows: int) -> Coders:
-    """Where nothing says how sentences begin and end, it is as in our own vocabularies, if there is room."""
+    """If nothing says how sentences begin and end, they do as in our own vocabularies, if there is room."""
     start = generation.start or (min(BOS_ID, target_rows - 1),)
     ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
     eos = next(iter(ends), None)
@@ -142,19 +142,19 @@ def _specials(
 
 
 def _likely_start(special_tokens: SpecialTokens) -> tuple[int, ...]:
-    """Where no configuration says it: what begins a sentence, or padding, as Marian and T5 have it."""
+    """If no configuration says it: the id that begins a sentence, or padding, as in Marian and T5."""
     return tuple(index for index in (special_tokens.bos, special_tokens.pad) if index is not None)[:1]
 
 
 def _code(language: str) -> str | None:
-    """The code of a language: en of en_XX; None for anything longer."""
+    """The code of a language: en for en_XX; None for anything longer."""
     code = language.partition("_")[0]
     return code if code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3 else None
 
 
 @dataclass(frozen=True)
 class GenerationIds:
-    """The ids of a model's sentences; those outside of its vocabulary are left out.
+    """The special ids of a model, without those outside of its vocabulary.
 
     Attributes:
         start: what a decoder that has a source begins with.
@@ -171,7 +171,7 @@ class GenerationIds:
 
 
 def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
-    """Read the ids; those of generation_config.json go before those of config.json.
+    """Read the ids; generation_config.json overrides config.json.
 
     Args:
         texts: the folder's small files.
@@ -199,7 +199,7 @@ def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
 
 
 def _forced(pairs: object, rows: int) -> tuple[int, ...]:
-    """The ids that follow the first, of pairs [place, id]; Whisper is told language and task so."""
+    """The ids after the first, from pairs [position, id]: how Whisper gets its language and task."""
     found = [pair for pair in _as_list(pairs) if isinstance(pair, list) and len(pair) == 2]
     by_place = {place: index for place, index in found if type(place) is int and _is_id(index, rows)}
     last = next(place for place in range(len(by_place) + 1) if place + 1 not in by_place)

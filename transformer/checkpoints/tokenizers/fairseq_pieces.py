@@ -1,7 +1,7 @@
-"""Tokenizers of sentencepiece.bpe.model: mBART's, XLM-R's and CamemBERT's, whose ids fairseq counted.
+"""Tokenizers of sentencepiece.bpe.model: mBART's, XLM-R's and CamemBERT's, with fairseq's ids.
 
-The pieces are the file's, their ids are not: each model has special tokens of its own before and after
-them. All is as in Hugging Face's library 5.
+The pieces are the file's, but not their ids: each model has special tokens before and after them. All is
+as in Hugging Face's library 5.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def frame_with_language(
     """Put the code of the source language before a sentence and </s> after it, or both after it.
 
     Args:
-        built: gets the frame.
+        built: gets the special tokens.
         settings: name the languages.
         first: whether the code comes first, as with mBART-50 and NLLB, or last, as with mBART.
         usual: the source's language where the settings say none.
@@ -124,7 +124,7 @@ def _tokens(settings: TokenizerSettings) -> dict[str, str]:
 
 
 def _after_four(model: PieceModel, tokens: dict[str, str]) -> ScoredPieces:
-    """The file's <unk>, <s> and </s> give way to four special tokens in fairseq's order."""
+    """Replace the file's <unk>, <s> and </s> with four special tokens in fairseq's order."""
     four = _sure(*(tokens[name] for name in ("bos_token", "pad_token", "eos_token", "unk_token")))
     return [*four, *((piece.text, piece.score) for piece in model.pieces[3:])]
 

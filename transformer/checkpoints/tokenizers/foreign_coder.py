@@ -18,10 +18,10 @@ class ForeignCoder(ABC):
 
     Args:
         ids: of all the tokenizer's tokens.
-        unknown: the id that the tokenizer gives to what it does not know; None where it knows everything.
-        rows: of the model's embedding. Ids that it has no row for become the unknown token's, flagged so.
+        unknown: the id that the tokenizer gives to what it does not know; None if it knows everything.
+        rows: of the model's embedding. Ids without a row become the unknown token, and are flagged.
         special_tokens: of the tokenizer and the model's configuration, each below `rows`.
-        language: the code of what is read or written, if it is known.
+        language: its code, if known.
     """
 
     unit: Unit = "sub-word"
@@ -73,20 +73,20 @@ class ForeignCoder(ABC):
         )
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Put the special ids around a sentence's that the tokenizer's files ask for."""
+        """Put the special ids of the tokenizer's files around a sentence."""
         return (*self._before, *ids, *self._after)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Put the tokens that `frame` adds around a sentence's, each in the place of its id."""
+        """Put the tokens of the ids that `frame` adds around a sentence's."""
         return (*map(self.token, self._before), *tokens, *map(self.token, self._after))
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: the special ones are left out."""
+        """Make a sentence of ids, without the special ones."""
 
     @abstractmethod
     def token(self, index: int) -> str:
-        """Name the token of an id, as people can read it; # and the id where the tokenizer has none."""
+        """Name the token of an id readably; # and the id if the tokenizer has none."""
 
     @abstractmethod
     def _cut(self, text: str) -> tuple[list[int], list[int]]:
@@ -94,10 +94,10 @@ class ForeignCoder(ABC):
 
     @abstractmethod
     def _spell(self, index: int) -> bytes:
-        """What the token of an id spells, with the space before it."""
+        """The text of an id's token, with the space before it."""
 
     def _within(self, index: int) -> int:
-        """The id itself, or that of the unknown token where the model has no row for it."""
+        """The id itself, or the unknown token's if the model has no row for it."""
         if index < self._rows:
             return index
         return self._unknown if self._unknown is not None and self._unknown < self._rows else 0

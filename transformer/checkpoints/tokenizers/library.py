@@ -1,4 +1,4 @@
-"""A tokenizer of the library `tokenizers`, and a coder of it."""
+"""A tokenizer of the library `tokenizers`, and its coder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Spelling = Literal["bytes", "marks", "continuations"]
 pieces that continue them (WordPiece)."""
 
 ORDINARY = ("a", "A", "1", ".", "\N{CYRILLIC SMALL LETTER IE}", "你", "\N{ARABIC LETTER ALEF}")
-"""A tokenizer that knows letters knows one of these: they show what it puts around a text."""
+"""A tokenizer with letters has one of these; they show what it puts around a text."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class LibraryTokenizer:
 
     Attributes:
         tokenizer: without truncation, padding or chance.
-        spelling: of its tokens.
+        spelling: how its tokens spell text.
         named: role of a special token, such as "pad_token" -> the token.
         clean_up: whether decoded text loses the spaces before punctuation.
-        continuing: what a token begins with that continues a word.
-        languages: codes of what is read and what is written, as the files have them; empty where they don't.
+        continuing: the first characters of a token that continues a word.
+        languages: codes of source and target as the files have them; empty if they don't.
     """
 
     tokenizer: Tokenizer
@@ -79,7 +79,7 @@ class LibraryCoder(ForeignCoder):
         self._before, self._after = self._find_frame()
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: the special ones are left out.
+        """Make a sentence of ids, without the special ones.
 
         Raises:
             SentenceError: for ids that the library fails on.
@@ -92,7 +92,7 @@ class LibraryCoder(ForeignCoder):
         return text
 
     def token(self, index: int) -> str:
-        """Name the token of an id; # and the id where the tokenizer has none."""
+        """Name the token of an id; # and the id if the tokenizer has none."""
         name = self._tokenizer.id_to_token(index)
         if name is None:
             return f"#{index}"
@@ -133,7 +133,7 @@ class LibraryCoder(ForeignCoder):
 
 @contextmanager
 def _failing_in_words() -> Iterator[None]:
-    """Make a sentence of what the library raises: its panics are no Exceptions, and nobody catches them."""
+    """Report whatever the library raises as a SentenceError: its panics are not of class Exception."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):

@@ -1,4 +1,4 @@
-"""Tokenizers that cut by sentencepiece and have ids of their own, and their coder: Marian's and M2M-100's."""
+"""Tokenizers that cut with sentencepiece but have their own ids, and their coder: Marian's and M2M-100's."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class MarianSide:
 
     Attributes:
         pieces: cuts its sentences.
-        joiner: puts what the model writes together; the source's, as Hugging Face's library does it, unless
-            the two languages have ids of their own.
+        joiner: joins the pieces that the model writes; the source's, as in Hugging Face's library, unless
+            each language has its own ids.
         ids: by token, special ones included.
         named: role of a special token -> the token.
         never_cut: tokens that are found in text before it is cut.
         special: ids that no decoded sentence shows.
-        language: its code as the files have it; empty where they don't.
-        before: the special token that a sentence begins with; empty for none.
-        has_codes: whether a text may begin with a code such as >>fra<<, whichever it is.
+        language: its code as the files have it; empty if they don't.
+        before: the special token at the beginning of a sentence; empty for none.
+        has_codes: whether a text may begin with a code such as >>fra<<.
     """
 
     pieces: SentencePieceProcessor
@@ -53,11 +53,11 @@ class MarianSide:
 
     @property
     def unknown(self) -> int:
-        """The id of what the pieces don't cover."""
+        """The id for text that no piece covers."""
         return self.ids[self.named["unk_token"]]
 
     def cut(self, text: str) -> Iterator[Cut]:
-        """Cut a text into pieces, special tokens and language codes such as >>fra<< whole."""
+        """Cut a text into pieces, keeping special tokens and language codes such as >>fra<< whole."""
         place = 0
         for whole in self.never_cut.finditer(text):
             yield from self._cut(text[place : whole.start()], place)
@@ -100,8 +100,8 @@ def build_marian(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide,
 def build_m2m_100(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide, MarianSide]:
     """Build M2M-100's tokenizer of sentencepiece.bpe.model and vocab.json: one for both sides.
 
-    A sentence stands between its language's token, such as __en__, and </s>; the tokens of languages are
-    among the extra special ones and get the ids after vocab.json's.
+    A sentence is between its language's token, such as __en__, and </s>. The tokens of languages are
+    extra special tokens and get the ids after vocab.json's.
 
     Raises:
         CheckpointError: for files that are no model and vocabulary.
@@ -148,7 +148,9 @@ def _side(
 
 def _vocabulary(texts: Texts, name: str) -> dict[str, int]:
     if name not in texts:
-        raise CheckpointError(f"There is no {name} beside the sentencepiece models: copy the whole folder.")
+        raise CheckpointError(
+            f"{name} is missing, which belongs to the sentencepiece models: copy the whole folder."
+        )
     vocabulary = json_object(texts, name)
     check_vocabulary(vocabulary, name)
     return vocabulary
@@ -158,7 +160,7 @@ def _open(texts: Texts, name: str) -> SentencePieceProcessor:
     content = texts[name]
     content = content if isinstance(content, bytes) else content.encode()
     try:
-        read_piece_model(content)  # says in words what the library would not survive, or not name
+        read_piece_model(content)  # a readable message where the library would crash, or name nothing
         return SentencePieceProcessor(model_proto=content)
     except CheckpointError as error:
         raise CheckpointError(f"{name} {error}") from error
@@ -171,7 +173,7 @@ def _open(texts: Texts, name: str) -> SentencePieceProcessor:
 class MarianCoder(ForeignCoder):
     """The coder of one language; the other arguments are as of `ForeignCoder`.
 
-    `decode` reads what the model writes.
+    `decode` is for what the model writes.
 
     Args:
         side: the language's pieces and ids.
@@ -189,13 +191,13 @@ class MarianCoder(ForeignCoder):
         self._after = [self._within(side.ids[side.named["eos_token"]])]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids: the special ones are left out."""
+        """Make a sentence of ids, without the special ones."""
         return self._side.join(
             self._tokens.get(index, "") for index in ids if index not in self._side.special
         )
 
     def token(self, index: int) -> str:
-        """Name the piece of an id; # and the id where the vocabulary has none."""
+        """Name the piece of an id; # and the id if the vocabulary has none."""
         return legible(self._tokens.get(index, f"#{index}").encode())
 
     def _cut(self, text: str) -> tuple[list[int], list[int]]:

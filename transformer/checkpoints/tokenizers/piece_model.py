@@ -1,4 +1,4 @@
-"""The files of sentencepiece, read without its library: pieces, scores and settings.
+"""Files of sentencepiece, read without its library: pieces, scores and settings.
 
 A file is a message of Protocol Buffers. https://protobuf.dev/programming-guides/encoding/ and
 https://github.com/google/sentencepiece/blob/v0.2.0/src/sentencepiece_model.proto
@@ -23,7 +23,7 @@ _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 _DAMAGED = "is no sentencepiece model, or a damaged one: copy or download it again."
 
 Value = int | bytes
-"""Of a field: a whole number, or the bytes of a text, a message or a number with a point."""
+"""The value of a field: a whole number, or the bytes of a text, a message or a float."""
 
 
 class Piece(NamedTuple):
@@ -55,8 +55,8 @@ def read_piece_model(content: bytes) -> PieceModel:
     """Read a sentencepiece model.
 
     Raises:
-        CheckpointError: when it is none, or of an algorithm other than unigram and BPE; the message is to be
-            put after the file's name.
+        CheckpointError: when it is none, or of an algorithm other than unigram and BPE; the message
+            continues a sentence that begins with the file's name.
     """
     pieces: list[Piece] = []
     algorithm, unk_id, charsmap = UNIGRAM, 0, b""

@@ -1,9 +1,9 @@
-"""Trying a tokenizer's files in a process of its own, before this one gives them to native libraries.
+"""Try a tokenizer's files in a separate process before native libraries get them in this one.
 
 `python -m transformer.checkpoints.tokenizers.probe` reads
 {"family": ..., "texts": {name: {"text" or "base64": ...}}} from its standard input, builds the tokenizer and
-cuts a few texts with it, under limits of memory and time, and writes {"refused": null or a sentence}. What
-crashes it, crashes no one else.
+cuts a few texts with it, under limits of memory and time, and writes {"refused": null or a sentence}. A crash
+there harms nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from transformer.errors import CheckpointError
 from transformer.files import CODE
 
 _MOST_GROWTH = 20
-"""Characters that normalizing may make of one: 18 in Unicode itself (U+FDFA)."""
+"""How many characters normalizing may make of one: 18 in Unicode itself (U+FDFA)."""
 _LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]+")
 _RUN = 40
 _MOST_RUNS = 500
@@ -44,15 +44,15 @@ SAMPLES = (
     "aA1 .," * 60,
     *ORDINARY,
 )
-"""Ordinary and odd texts, and long runs, on which a bad pattern takes for ever."""
+"""Ordinary and odd texts, and long runs, on which a bad pattern takes forever."""
 
 
 @dataclass(frozen=True)
 class ProbeLimits:
-    """What the trying process may take.
+    """Limits of the separate process.
 
     Attributes:
-        memory_bytes: that it may ask the system for.
+        memory_bytes: that it may allocate.
         seconds: by the clock.
     """
 
@@ -61,10 +61,10 @@ class ProbeLimits:
 
 
 def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
-    """Try a folder's tokenizer files in a process of its own.
+    """Try a folder's tokenizer files in a separate process.
 
     Args:
-        texts: the folder's small files; those of no tokenizer are left out.
+        texts: the folder's small files; others than a tokenizer's are left out.
         family: of the model.
         limits: the usual ones when left out.
 
@@ -133,7 +133,7 @@ def _try(texts: Texts, family: str) -> None:
                 _try_marian(side)
     except CheckpointError:
         raise
-    except Exception as error:  # whatever a library raises on a text is a reason
+    except Exception as error:  # whatever a library raises is a reason to refuse
         raise CheckpointError(
             f"The tokenizer's files don't work ({error}): copy them again, or remove them from a copy of the "
             "folder and type token ids instead."
@@ -156,7 +156,7 @@ def _try_library(built: LibraryTokenizer, samples: Iterable[str]) -> None:
 
 
 def _runs(texts: Texts) -> Iterator[str]:
-    """Long runs of what the file's own patterns look for: on its like they may take for ever."""
+    """Long runs of what the file's own patterns look for, on which they may take forever."""
     plain = json_object(texts, "tokenizer.json")
     literals = [literal for pattern in patterns_of(plain) for literal in _LITERAL.findall(pattern)]
     parts = dict.fromkeys(part for literal in literals for part in (literal, *literal))

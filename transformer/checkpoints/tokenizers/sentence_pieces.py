@@ -89,8 +89,8 @@ def build_pegasus(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer
 def build_llama(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build Llama's tokenizer of tokenizer.model: byte-pair encoding, unknown characters in their bytes.
 
-    With `legacy` in the settings, a space is put before each part of a text that special tokens cut off;
-    else before the first alone.
+    With `legacy` in the settings, a space is put before each part of a text between special tokens;
+    otherwise only before the first.
 
     Raises:
         CheckpointError: for a file that is no such model.
@@ -127,7 +127,7 @@ def open_pieces(texts: Texts, name: str, algorithm: int) -> PieceModel:
 
 
 def cut_at_spaces(tokenizer: Tokenizer, *, mark_words: bool = True) -> None:
-    """Cut text at its spaces, with a mark before each word or none, and put decoded words together again."""
+    """Cut text at its spaces, with or without a mark before each word, and join decoded words."""
     scheme: Literal["always", "never"] = "always" if mark_words else "never"
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -139,7 +139,7 @@ def cut_at_spaces(tokenizer: Tokenizer, *, mark_words: bool = True) -> None:
 
 
 def normalize_spaces(tokenizer: Tokenizer, model: PieceModel) -> None:
-    """Cut text at its spaces, of which several count as one, after normalizing its characters."""
+    """Normalize characters, then cut text at its spaces, several of which count as one."""
     cut_at_spaces(tokenizer)
     steps = [normalizers.Precompiled(model.charsmap)] if model.charsmap else []
     tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
@@ -147,7 +147,7 @@ def normalize_spaces(tokenizer: Tokenizer, model: PieceModel) -> None:
 
 
 def control_pieces(model: PieceModel) -> list[AddedToken]:
-    """The pieces that are never cut, those for control as special tokens."""
+    """The pieces that are never cut; control pieces are special tokens."""
     return [
         AddedToken(piece.text, normalized=False, special=piece.kind == CONTROL)
         for piece in model.pieces
@@ -156,7 +156,7 @@ def control_pieces(model: PieceModel) -> list[AddedToken]:
 
 
 def _merges(ids: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """The pairs of pieces that make another one, the earliest of those first."""
+    """The pairs of pieces that make another piece, in the order of those pieces."""
     for text in ids:
         pairs = ((text[:cut], text[cut:]) for cut in range(1, len(text)))
         yield from ((left, right) for left, right in pairs if left in ids and right in ids)

@@ -1,4 +1,4 @@
-"""What lies beside a Hugging Face tokenizer's vocabulary: its settings, its added and special tokens."""
+"""The settings of a Hugging Face tokenizer, and its added and special tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAIRSEQ_TOKENS = {
     "pad_token": "<pad>",
     "mask_token": "<mask>",
 }
-"""What fairseq's models, RoBERTa and those after it, call their special tokens."""
+"""Special tokens of fairseq's models, such as RoBERTa."""
 MAX_TOKENS = 2_000_000
 MAX_ADDED = 100_000
 Token = TypeVar("Token", AddedToken, str)
@@ -32,7 +32,7 @@ _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "special")
 
 @dataclass(frozen=True)
 class TokenizerSettings:
-    """The settings of a folder.
+    """The settings of a folder's tokenizer.
 
     Attributes:
         values: of tokenizer_config.json.
@@ -47,7 +47,7 @@ class TokenizerSettings:
     added: Mapping[int, AddedToken] = field(default_factory=dict)
 
     def flag(self, name: str, default: bool) -> bool:
-        """A setting that is true or false; the default where it is missing or null.
+        """A setting that is true or false; the default if it is missing or null.
 
         Raises:
             CheckpointError: for anything else.
@@ -60,16 +60,16 @@ class TokenizerSettings:
         return default if value is None else value
 
     def text(self, name: str) -> str:
-        """A setting that is text; empty where it is missing or anything else."""
+        """A setting that is text; empty if it is missing or anything else."""
         value = self.values.get(name)
         return value if isinstance(value, str) else ""
 
 
 def read_settings(texts: Texts) -> TokenizerSettings:
-    """Read tokenizer_config.json, special_tokens_map.json and added_tokens.json, as far as they are there.
+    """Read those of tokenizer_config.json, special_tokens_map.json and added_tokens.json that are there.
 
     Raises:
-        CheckpointError: for a file that is damaged or holds tokens that are none.
+        CheckpointError: for a damaged file, or something in it that is no token.
     """
     values = json_object(texts, "tokenizer_config.json")
     added = dict(_by_id(values.get("added_tokens_decoder") or {}))
@@ -95,7 +95,7 @@ def read_settings(texts: Texts) -> TokenizerSettings:
 
 
 def as_added_token(value: object, *, special: bool = False) -> AddedToken:
-    """Make a token of how a file writes it: its text, or an object with `content`.
+    """Read a token: its text, or an object with `content`.
 
     Raises:
         CheckpointError: for anything else.
@@ -127,7 +127,7 @@ def _id(value: object) -> int:
 
 
 def _extra_tokens(values: Mapping[str, Any], named: dict[str, AddedToken]) -> Iterator[AddedToken]:
-    """The special tokens without a role; those with a role of the model's own go to `named`."""
+    """The special tokens without a role; those with a role that only this model has go to `named`."""
     for name in ("additional_special_tokens", "extra_special_tokens"):
         tokens = values.get(name) or ()
         if isinstance(tokens, dict):
@@ -142,13 +142,13 @@ def add_special_tokens(
     defaults: Mapping[str, AddedToken | str],
     extra: Iterable[AddedToken] = (),
 ) -> dict[str, str]:
-    """Add the special and the never cut tokens, those that have no ids yet in the order that gives them.
+    """Add the special tokens and those that are never cut; the order gives new ones their ids.
 
     Args:
         tokenizer: gets them.
         settings: what the files say.
-        defaults: role -> the token of this kind of tokenizer where they say nothing.
-        extra: special tokens that this kind of tokenizer has besides.
+        defaults: role -> the token, if the files don't say.
+        extra: other special tokens of this kind of tokenizer.
 
     Returns:
         Role -> token.
@@ -174,13 +174,13 @@ def add_special_tokens(
 
 
 def by_role(named: Mapping[str, Token]) -> list[Token]:
-    """The tokens in the order in which they get ids: NAMED, then those with roles of the model's own."""
+    """The tokens in the order of their ids: NAMED, then those with other roles."""
     first = [named[name] for name in NAMED if name in named]
     return first + [token for name, token in named.items() if name not in NAMED]
 
 
 def _is_plain(token: AddedToken) -> bool:
-    """Whether the files gave its text alone."""
+    """Whether the files have only its text."""
     return repr(token) == repr(AddedToken(token.content, special=True))
 
 
@@ -204,7 +204,7 @@ def frame_with(tokenizer: Tokenizer, before: Iterable[str], after: Iterable[str]
 
 
 def frame_by_settings(tokenizer: Tokenizer, settings: TokenizerSettings, named: dict[str, str]) -> None:
-    """Put the tokens around a sentence that add_bos_token and add_eos_token ask for."""
+    """Put the tokens that add_bos_token and add_eos_token ask for around a sentence."""
     sides = [
         [named[name]] if settings.flag(f"add_{name}", False) and name in named else []
         for name in ("bos_token", "eos_token")

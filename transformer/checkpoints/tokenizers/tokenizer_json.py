@@ -1,8 +1,8 @@
 """Tokenizers of tokenizer.json, the file of Hugging Face's library `tokenizers`.
 
 The file is used as it is, where Hugging Face's library 5 rebuilds some families' tokenizers from its
-vocabulary alone. Its steps are checked first: they work in a row, so one that makes a text a little longer
-fills all memory when it is there forty times.
+vocabulary alone. Its steps are checked first: they run one after the other, so forty steps that each make a
+text a little longer fill all memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from transformer.checkpoints.tokenizers.vocabulary_files import file_text
 from transformer.errors import CheckpointError, shown
 
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
-"""The kinds that are read."""
+"""The kinds of model that are read."""
 _STAGES = ("normalizer", "pre_tokenizer", "decoder", "post_processor")
 _MOST_STEPS = 64
 _LONGEST_PATTERN = 2_000
@@ -90,11 +90,11 @@ def _check(plain: dict[str, Any]) -> None:
 
 
 def _check_unknown(model: dict[str, Any]) -> None:
-    """Refuse a model that has no token for what it doesn't know: the library fails at the first such text."""
+    """Refuse a model without an unknown token: the library fails at the first unknown text."""
     vocabulary, unknown = model.get("vocab"), model.get("unk_token")
     if isinstance(vocabulary, list) and model.get("unk_id") is None:  # Unigram, even with a token per byte
         raise CheckpointError(
-            "tokenizer.json doesn't say which token stands for unknown characters (unk_id): take it from "
+            "tokenizer.json doesn't say which token is for unknown characters (unk_id): take it from "
             "where the model came from."
         )
     if "merges" in model:  # BPE may know every byte instead
@@ -114,7 +114,7 @@ def _spelling(plain: dict[str, Any]) -> Spelling:
 
 
 def steps_of(plain: Mapping[str, Any], *stages: str) -> Iterator[dict[str, Any]]:
-    """The steps of a file's stages, of all of them unless some are named, and the steps inside them."""
+    """The steps of all stages or of those named, and the steps inside them."""
     waiting = [plain.get(stage) for stage in stages or _STAGES]
     while waiting:
         step = waiting.pop()
@@ -126,7 +126,7 @@ def steps_of(plain: Mapping[str, Any], *stages: str) -> Iterator[dict[str, Any]]
 
 
 def patterns_of(plain: Mapping[str, Any]) -> Iterator[str]:
-    """What the steps look for in text."""
+    """The patterns that the steps look for."""
     for step in steps_of(plain):
         pattern = step.get("pattern")
         if isinstance(pattern, dict):

@@ -30,13 +30,13 @@ WORD_PIECE_TOKENS = {
 
 @dataclass(frozen=True)
 class ByteLevel:
-    """What sets apart the tokenizers of vocab.json and merges.txt.
+    """What differs between the tokenizers of vocab.json and merges.txt.
 
     Attributes:
-        tokens: role -> the special token where the files say nothing.
-        framed: whether every sentence is put between cls_token and sep_token.
-        pattern: what a piece of text is that merges stay inside of; empty for GPT-2's.
-        composed: whether a letter and its accent are made one character first (NFC).
+        tokens: role -> the special token, if the files don't say.
+        framed: whether every sentence gets cls_token and sep_token.
+        pattern: cuts text into the pieces that merges stay inside of; empty for GPT-2's.
+        composed: whether a letter and its accent first become one character (NFC).
     """
 
     tokens: Mapping[str, str]
@@ -86,7 +86,7 @@ def build_word_piece(texts: Texts, settings: TokenizerSettings) -> LibraryTokeni
 
 
 def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel) -> LibraryTokenizer:
-    """Build the tokenizer of vocab.json and merges.txt that is of this kind.
+    """Build a tokenizer of this kind from vocab.json and merges.txt.
 
     Raises:
         CheckpointError: for files that are no vocabulary and merges, or don't fit each other.
@@ -124,7 +124,7 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel)
 
 
 def check_vocabulary(vocabulary: Mapping[str, object], name: str) -> None:
-    """Refuse what is no list of tokens with their ids.
+    """Refuse anything but a list of tokens with their ids.
 
     Raises:
         CheckpointError: says in which file.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 
 Span = tuple[int, int]
-"""Where something begins and ends in a text, in characters."""
+"""Begin and end in a text, in characters."""
 
 _RUN = re.compile(r"\S+")
 
@@ -22,7 +22,7 @@ def words_of_text(text: str, starts: Sequence[int]) -> tuple[list[str], list[int
 
     Args:
         text: as typed.
-        starts: where each token begins in it; a token without a place of its own has the next one's.
+        starts: where each token begins in it; a token without its own place has the next one's.
 
     Returns:
         The words, and for each token the index of its word.
@@ -46,8 +46,8 @@ def words_of_pieces(pieces: Iterable[bytes]) -> tuple[list[str], list[int]]:
     """Find the words of tokens that nobody typed.
 
     Args:
-        pieces: what each token spells in UTF-8, the space before it included; bytes that are no text stay
-            pieces of their own.
+        pieces: what each token spells in UTF-8, the space before it included; bytes that can't be
+            decoded stay separate pieces.
 
     Returns:
         The words, and for each token the index of its word.
@@ -66,7 +66,7 @@ def words_of_pieces(pieces: Iterable[bytes]) -> tuple[list[str], list[int]]:
 
 
 def _word_spans(text: str) -> Iterator[Span]:
-    """Runs without a space, the punctuation at their ends cut off, mark by mark."""
+    """Runs without a space; the punctuation at their ends is cut off, mark by mark."""
     for run in _RUN.finditer(text):
         begin, end = run.span()
         while begin < end and _is_punctuation(text[begin]):
@@ -80,7 +80,7 @@ def _word_spans(text: str) -> Iterator[Span]:
 
 
 def _marks(text: str, begin: int, end: int) -> Iterator[Span]:
-    """Punctuation: the same mark several times over is one."""
+    """Punctuation; the same mark repeated is one."""
     for _, same in groupby(text[begin:end]):
         length = len(list(same))
         yield begin, begin + length

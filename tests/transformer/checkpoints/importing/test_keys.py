@@ -210,7 +210,7 @@ def test_hyperparameters_beside_the_weights_make_answers_likely(tmp_path: Path) 
     taken = {question.name: question.value for question in report.questions}
     assert (taken["n_heads"], taken["norm_position"], taken["activation"]) == (11, "pre", "relu")
     assert all(
-        "beside the weights" in q.why for q in report.questions if q.name in ("n_heads", "norm_position")
+        "with the weights" in q.why for q in report.questions if q.name in ("n_heads", "norm_position")
     )
 
 

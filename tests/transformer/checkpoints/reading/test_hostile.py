@@ -187,7 +187,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "no tensors": (saved({"epoch": 3}), "no weights"),
     "a tuple as a key": (saved({("a",): tensor()}), "keys"),
     "the same arguments over and over": (again_and_again(), "over and over"),
-    "bytes as many keys": (keys_of_bytes(), "characters beside its tensors"),
+    "bytes as many keys": (keys_of_bytes(), "characters in addition to its tensors"),
     "a member of a set twice": (beside(Call(Name("builtins", "set"), (["a", "a"],))), "would not write"),
     "one twice in a set of protocol 4": (beside(Raw(b"\x8f(K\x01K\x01\x90")), "would not write"),
     "one twice in a frozen set": (beside(Raw(b"(K\x01K\x01\x91")), "would not write"),

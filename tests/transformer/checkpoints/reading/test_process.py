@@ -93,7 +93,9 @@ def test_a_process_that_fails_is_a_checkpoint_error(
 ) -> None:
     """It dies, talks nonsense, or can't be started: the server goes on."""
     monkeypatch.setattr(sys, "executable", program)
-    with pytest.raises(CheckpointError, match=r"weights\.pt (could not be read: the reading process|can't be read)"):
+    with pytest.raises(
+        CheckpointError, match=r"weights\.pt (could not be read: the reading process|can't be read)"
+    ):
         read_checkpoint(tmp_path / "weights.pt")
 
 
@@ -102,7 +104,7 @@ def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
     text, many = opcodes("x" * 100_000) + b"q\x00", b"](" + b"h\x00" * 900_000 + b"e"
     items = opcodes("w") + opcodes(tensor()) + opcodes("t") + text + opcodes("many") + many
     path = written(tmp_path, archive(b"\x80\x02}(" + items + b"u."))
-    with pytest.raises(CheckpointError, match="characters beside its tensors"):
+    with pytest.raises(CheckpointError, match="characters in addition to its tensors"):
         read_checkpoint(path)
 
 

@@ -173,7 +173,7 @@ def test_an_optimizer_alone_holds_no_weights(tmp_path: Path) -> None:
 
 def test_long_paths_to_many_optimizers_are_refused(tmp_path: Path) -> None:
     optimizer = {"state": {0: torch.ones(1)}, "param_groups": []}
-    with pytest.raises(CheckpointError, match="characters beside its tensors"):
+    with pytest.raises(CheckpointError, match="characters in addition to its tensors"):
         read({"k" * 500: [optimizer] * 40_000}, tmp_path)
 
 

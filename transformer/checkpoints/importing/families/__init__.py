@@ -1,4 +1,4 @@
-"""The layouts of checkpoints that are known, one module each, in the order in which they are tried."""
+"""The families of checkpoints, one module each, in the order in which they are tried."""
 
 from __future__ import annotations
 

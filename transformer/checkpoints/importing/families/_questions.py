@@ -1,4 +1,4 @@
-"""What the state dict of a user's own module does not tell: the questions, and what the numbers hint at."""
+"""Questions that the state dict of a user's own module leaves open, and hints from its numbers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ASSUMED_LENGTH = 1024
-"""Positions of a model whose sinusoids are computed, not stored."""
+"""Positions of a model whose sinusoids are not stored."""
 _ROUNDING = 2e-3
-"""How far tables of sinusoids that were computed in float32 are off, at the most."""
+"""Largest error of a table of sinusoids computed in float32."""
 _COMPARED_ROWS = 2_048
-"""Of a table of positions; a longer one would cost many times its file."""
+"""Longest table of positions; a longer one would cost many times its file."""
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
-"""Where people put padding."""
+"""Usual ids of padding."""
 
 POSITIONS = ("src_positions", "tgt_positions")
 SINUSOIDS = "A table of sinusoids; our model computes its own."
-"""Why a table of positions is not needed."""
+"""Why a stored table of sinusoids is not used."""
 
 NOT_STORED = "It is an argument of the module and not stored with its weights."
 _NORM_POSITIONS = {
@@ -44,12 +44,12 @@ def ask_norm_position(
     labels: Mapping[str, str] = _NORM_POSITIONS,
     why: str = f"{NOT_STORED} torch calls it norm_first.",
 ) -> None:
-    """Whether norms come before or after the sublayers; arguments as of `ask_activation`."""
+    """Ask whether norms come before or after the sublayers; arguments as of `ask_activation`."""
     draft.ask("norm_position", "Do the norms come before or after the sublayers?", why, labels)
 
 
 def ask_norm_eps(draft: ConfigDraft, *likely: float) -> None:
-    """What a norm adds under its root; the likeliest first."""
+    """Ask for a norm's eps, the likeliest first."""
     draft.ask(
         "norm_eps",
         "What is added to the variance in a norm?",
@@ -59,11 +59,11 @@ def ask_norm_eps(draft: ConfigDraft, *likely: float) -> None:
 
 
 def put_final_norm(draft: ConfigDraft, stacks: Sequence[str], weight: str) -> None:
-    """Which of the stacks end with a norm: those beside whose layers there is one.
+    """Fill in which stacks end with a norm.
 
     Args:
         stacks: those in the files.
-        weight: what a norm calls gamma.
+        weight: the name of a norm's gamma.
     """
     ending = [stack for stack in stacks if f"{stack}.norm.{weight}" in draft.raw.tensors]
     is_of_one = len(stacks) == 2 and len(ending) == 1
@@ -77,18 +77,18 @@ def put_final_norm(draft: ConfigDraft, stacks: Sequence[str], weight: str) -> No
 def ask_activation(
     draft: ConfigDraft, labels: Mapping[str, str] = _ACTIVATIONS, why: str = NOT_STORED
 ) -> None:
-    """The activation of the feed-forward.
+    """Ask for the activation of the feed-forward.
 
     Args:
         draft: to be filled in.
-        labels: our name of each -> what the user reads, the likeliest first.
-        why: it can't be read from the files.
+        labels: our names -> what the user reads, the likeliest first.
+        why: why the files don't say.
     """
     draft.ask("activation", "Which activation does the feed-forward have?", why, labels)
 
 
 def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
-    """Whether encoder layers are those of a decoder-only model."""
+    """Ask whether encoder layers are those of a decoder-only model."""
     return bool(
         draft.ask(
             "causal",
@@ -102,12 +102,12 @@ def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
 
 
 def ask_score_width(draft: ConfigDraft, labels: Mapping[str, str], where: str) -> None:
-    """By the root of which width scores are divided.
+    """Ask by the root of which width scores are divided.
 
     Args:
         draft: with d_model.
         labels: "head" and "model" -> what the user reads, the likeliest first.
-        where: a whole sentence on where to look.
+        where: a sentence on where to look.
     """
     width = draft.ask(
         "scores_divided_by",
@@ -121,17 +121,17 @@ def ask_score_width(draft: ConfigDraft, labels: Mapping[str, str], where: str) -
 
 
 def put_answered(draft: ConfigDraft, question: str, **values: Any) -> None:
-    """Fill in what follows from a question's answer, as sure as that is."""
+    """Fill in what follows from a question's answer, with the same source."""
     for name, value in values.items():
         draft.put(name, value, draft.settings[question].source, f"{question}, above")
 
 
 def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
-    """Whether embeddings are multiplied by sqrt(d_model)."""
+    """Ask whether embeddings are multiplied by sqrt(d_model)."""
     draft.ask(
         "embedding_scale",
         "Are embeddings multiplied by the square root of d_model?",
-        "It is done in the program and not stored. A wrong answer makes words too loud or too quiet beside "
+        "It is done in the program and not stored. A wrong answer makes words too large or small next to "
         "their positions.",
         {True: "yes, as in the paper (section 3.4)", False: "no"},
         likely=likely,
@@ -139,12 +139,12 @@ def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
 
 
 def stored_positions(raw: RawCheckpoint) -> list[str]:
-    """The tables of positions in the files, under the names that layouts of users' modules give them."""
+    """The tables of positions in the files, under their usual names in users' modules."""
     return [name for name in POSITIONS if name in raw.tensors]
 
 
 def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
-    """What the positions are: a stored table that was learned, sinusoids, or none.
+    """Ask what the positions are: a learned table, sinusoids, or none.
 
     Args:
         draft: with d_model.
@@ -163,14 +163,14 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
             labels = {"sinusoidal": "sines and cosines, as in the paper (section 3.5)"} | labels
         draft.ask(
             "positions",
-            "How does the model know where a token stands?",
+            "How does the model know the position of a token?",
             "There is no table of positions in the files; sinusoids are usually computed.",
             labels,
         )
         return
     draft.put("max_len", min(lengths), "shapes", f"rows of {draft.stored_name(tables[0])}")
     layouts = {sinusoid_layout(draft.raw.tensors[name]) for name in tables}
-    # A learned table beside a computed one: both can be used as they are stored.
+    # One table learned and one computed: both can be used as they are stored.
     layout = layouts.pop() if len(layouts) == 1 else None
     why = f"the numbers of {draft.stored_name(tables[0])}"
     draft.put("positions", "sinusoidal" if layout else "learned", "shapes", why)
@@ -179,7 +179,7 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
 
 
 def sinusoid_layout(table: StoredTensor) -> str | None:
-    """Which layout of the paper's sinusoids a table of positions holds, None for one that was learned."""
+    """How a table of positions orders the paper's sinusoids; None if it was learned."""
     d_model = table.shape[-1]
     if d_model % 2 or table.dtype not in _FLOATS:
         return None
@@ -197,7 +197,7 @@ def _is_close(one: Tensor, other: Tensor) -> bool:
 
 
 def ask_pad_id(draft: ConfigDraft, embedding: str | None, usual: int) -> None:
-    """Which id is padding: where one of the first rows of the embedding is zero it is that one."""
+    """Ask which id is padding; if one of the embedding's first rows is zero, it is that one."""
     zeros = [] if embedding is None else _zero_rows(draft.raw.tensors[embedding])
     ids = sorted(range(_FIRST_IDS), key=lambda index: (index not in zeros, index != usual, index))
     draft.ask(
@@ -215,13 +215,13 @@ def _zero_rows(embedding: StoredTensor) -> list[int]:
 
 
 def put_vocabularies(draft: ConfigDraft, *, stand_in: int | None = None) -> None:
-    """Sizes of the vocabularies, what is tied to what, and the generator, by the names that `arrange` gives.
+    """Fill in sizes of vocabularies, ties and the generator, by the names that `arrange` gives.
 
-    n_encoder_layers and n_decoder_layers must be there. The names are src_embedding, tgt_embedding and
+    n_encoder_layers and n_decoder_layers must be filled in. The names are src_embedding, tgt_embedding and
     generator.weight.
 
     Args:
-        stand_in: words where the files have neither embedding nor generator.
+        stand_in: number of words if the files have neither embedding nor generator.
     """
     raw = draft.raw
     generator = "generator.weight" in raw.tensors

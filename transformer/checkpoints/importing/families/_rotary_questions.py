@@ -1,4 +1,4 @@
-"""What weights with rotary positions and shared heads of keys and values do not tell."""
+"""Questions that weights with rotary positions and shared heads of keys and values leave open."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from transformer.errors import CheckpointError, shown
 
 
 def ask_grouped_heads(draft: ConfigDraft, q_rows: int, k_rows: int, usual_width: int = 0) -> None:
-    """Ask how the rows of queries and keys are cut into heads, and fill in what follows.
+    """Ask how the rows of queries and keys are divided into heads, and fill in what follows.
 
     Args:
         draft: to be filled in.
         q_rows: of layer 0's matrix of queries.
         k_rows: of its matrix of keys, which may have fewer heads.
-        usual_width: of a head, where the family has one: the likely answer.
+        usual_width: of a head, if the family has one: the likely answer.
 
     Raises:
-        CheckpointError: when they can't be cut so.
+        CheckpointError: when they can't be divided so.
     """
     possible = _possible_heads(q_rows, k_rows)
     n_heads = draft.ask(
@@ -32,7 +32,7 @@ def ask_grouped_heads(draft: ConfigDraft, q_rows: int, k_rows: int, usual_width:
 
 
 def put_grouped_heads(draft: ConfigDraft, n_heads: int, q_rows: int, k_rows: int) -> None:
-    """Fill in the width of a head and the heads of keys, from the rows of both and the heads of queries.
+    """Fill in the width of a head and the heads of keys, from the rows and the heads of queries.
 
     Raises:
         CheckpointError: when the rows can't be cut so.

@@ -22,7 +22,7 @@ def read_config(draft: ConfigDraft) -> None:
     """The configuration as it was saved.
 
     Raises:
-        CheckpointError: when it makes no model, or is asked about.
+        CheckpointError: when it makes no model, or answers were given.
     """
     if draft.answers:
         raise CheckpointError(

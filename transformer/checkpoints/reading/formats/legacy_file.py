@@ -1,4 +1,4 @@
-"""What torch.save wrote before PyTorch 1.6: five pickles one after the other, then the storages' bytes.
+"""The format of torch.save before PyTorch 1.6: five pickles, then the bytes of the storages.
 
 The pickles are a magic number, the version of the format, facts about the machine, what was saved, and the
 keys of the storages in their order. Each storage is a count of its numbers in 8 bytes, then the numbers.
@@ -34,7 +34,7 @@ _DAMAGED = "is cut off or damaged: copy or download it again."
 
 
 def looks_like_legacy(head: bytes) -> bool:
-    """Whether a file that begins so is meant to be in this format."""
+    """Whether a file with this beginning is in this format."""
     return any(beginning in head[:_MAGIC_WITHIN] for beginning in _BEGINNINGS)
 
 
@@ -80,7 +80,7 @@ def _check_byte_order(machine: Any) -> None:
 
 
 def _blocks(file: RegularFile, keys: Any, storages: dict[str, Storage], at: int) -> dict[str, Block]:
-    """Where each storage's bytes are: of those that are read."""
+    """Where the bytes of each storage are, for the storages that are read."""
     if not isinstance(keys, list):
         raise CheckpointError(_DAMAGED)
     blocks: dict[str, Block] = {}

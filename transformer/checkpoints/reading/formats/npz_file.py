@@ -50,7 +50,7 @@ class _Head(NamedTuple):
 
 
 def looks_like_npz(head: bytes) -> bool:
-    """Whether a zip that begins so has an array of NumPy as its first entry."""
+    """Whether the first entry of a zip is a NumPy array."""
     n_name = int.from_bytes(head[_NAME_LENGTH_AT : _NAME_LENGTH_AT + 2], "little")
     return head.startswith(ZIP_MAGIC) and head[_NAME_AT : _NAME_AT + n_name].endswith(_SUFFIX.encode())
 
@@ -83,7 +83,7 @@ def read_npz(file: RegularFile, limits: Limits) -> WeightsFile:
 
 
 def _read_head(file: RegularFile, entry: ZipEntry, name: str) -> _Head:
-    """What the head of an array says: magic, version, its length, and one line of text."""
+    """Read the header of an array: magic, version, its length, and one line of text."""
     what = f"the array {shown(name)}"
     start = file.read(entry.offset, min(12, entry.n_bytes))
     n_length = 2 if start[6:7] == b"\x01" else 4
@@ -109,7 +109,7 @@ def _read_head(file: RegularFile, entry: ZipEntry, name: str) -> _Head:
 
 
 def _view(entry: ZipEntry, head: _Head, name: str, limits: Limits) -> TensorView:
-    """Where its numbers are: the checksum of the archive covers its head, too, so both are one block."""
+    """Where its numbers are. The archive's checksum covers the header too, so both are one block."""
     what = f"the array {shown(name)}"
     if head.dtype not in _DTYPES:
         raise CheckpointError(

@@ -1,4 +1,4 @@
-"""Weights that were quantised: told by the names of their tensors, and refused by what made them."""
+"""Refusal of quantised weights, recognised by the names of their tensors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _METHODS = (
     ("compressed-tensors", {"weight_packed"}),
     ("8-bit floating point (FP8)", {"weight_scale_inv"}),
 )
-"""What weights are quantised with, and the last parts of the names that its tensors have, all of them."""
+"""Method of quantisation, and the last parts of its tensors' names, all of which must be there."""
 _FLOAT8 = "F8_"
 
 
 def check_not_quantised(names: Iterable[str], dtypes: Iterable[str] = ()) -> None:
-    """Refuse quantised weights, whatever a configuration says about them.
+    """Refuse quantised weights, whatever a configuration says.
 
     Args:
         names: of all tensors of a file.

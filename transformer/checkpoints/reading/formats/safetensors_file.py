@@ -1,4 +1,4 @@
-"""The safetensors format: the length of a head, the head in JSON, then the tensors' bytes without a gap.
+"""The safetensors format: the length of the header, the header in JSON, then the tensors' bytes without gaps.
 
 https://github.com/huggingface/safetensors#format
 """
@@ -27,12 +27,12 @@ _DAMAGED = "copy or download it again"
 
 
 def looks_like_safetensors(head: bytes) -> bool:
-    """Whether a file that begins so is meant to be safetensors."""
+    """Whether a file with this beginning is a safetensors file."""
     return head[_LENGTH_BYTES : _LENGTH_BYTES + 1] == b"{"
 
 
 def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
-    """Read the head of a safetensors file and hold it to the format.
+    """Read the header of a safetensors file and check it.
 
     Raises:
         CheckpointError: when anything in it is not as it must be.
@@ -126,7 +126,7 @@ def _whole_numbers(values: Any) -> bool:
 
 
 def _check_layout(blocks: Iterable[Block], begin: int, end: int) -> None:
-    """Every byte after the head belongs to one tensor."""
+    """Check that every byte after the header belongs to one tensor."""
     at = begin
     for block in sorted(blocks, key=lambda block: block.offset):
         if block.offset < at:

@@ -1,4 +1,4 @@
-"""What torch.save writes since PyTorch 1.6: a zip with a pickle (data.pkl) and an entry for each storage."""
+"""The format of torch.save since PyTorch 1.6: a zip with a pickle (data.pkl) and an entry per storage."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PICKLE, BYTE_ORDER = "data.pkl", "byteorder"
 _AGAIN = f"save it again with {SAVE_WEIGHTS}"
 
 _MOST_SHARED = 4
-"""Names for the same numbers: an embedding has as many in BART."""
+"""How many names the same numbers may have: BART's embedding has this many."""
 _SHARED_BYTES = 2**28
-"""Of all tensors, up to which any number of them may be the same."""
+"""Up to this many tensors, any number of them may share their numbers."""
 
 
 def read_torch(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsFile:
@@ -53,7 +53,7 @@ def read_torch(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsFi
 def as_weights_file(
     file: RegularFile, saved: SavedWeights, blocks: Mapping[str, Block], form: str
 ) -> WeightsFile:
-    """Bring together what a pickle says and where the numbers are.
+    """Combine what a pickle says with where the numbers are.
 
     Args:
         file: that was read.
@@ -77,7 +77,7 @@ def as_weights_file(
 
 
 def _of_torch(entries: Mapping[str, ZipEntry]) -> dict[str, ZipEntry]:
-    """The entries by their names inside the one folder that an archive of torch.save has."""
+    """The entries, by their names inside the archive's one folder."""
     folders = {name.partition("/")[0] for name in entries if "/" in name}
     folder = next(iter(folders), "")
     inner = {name.removeprefix(f"{folder}/"): entry for name, entry in entries.items()}
@@ -101,7 +101,7 @@ def _block(storage: Storage, entries: Mapping[str, ZipEntry]) -> Block:
 
 
 def lacking(key: str) -> CheckpointError:
-    """Why a file is refused that has no numbers of a storage."""
+    """The message for a file without the numbers of a storage."""
     return CheckpointError(f"lacks the numbers of storage {shown(key)}: copy or download it again.")
 
 
@@ -119,9 +119,9 @@ def check_storage(storage: Storage, due: int, n_bytes: int) -> None:
 
 
 def _check_sharing(tensors: Mapping[str, TensorView]) -> None:
-    """Refuse a file that grows without bounds when each of its tensors gets numbers of its own.
+    """Refuse a file that would grow without bounds once each tensor has its own copy of shared numbers.
 
-    Embeddings and generator are often one; whole layers that are shared are found in small models.
+    Embeddings and generator are often shared, and in small models whole layers.
     """
     stored = sum({view.block.offset: view.block.n_bytes for view in tensors.values()}.values())
     named = sum(view.n_bytes for view in tensors.values())

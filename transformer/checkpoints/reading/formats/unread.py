@@ -1,4 +1,4 @@
-"""Files that are no checkpoint, or one of a kind that is not read, by how they begin."""
+"""Files that are no checkpoint, or of a format that is not read, recognised by their first bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from transformer.checkpoints.reading.formats.pickles.values import SAVE_WEIGHTS
 
 HEAD_BYTES = 512
-"""How much of a file's beginning is enough."""
+"""How many of a file's first bytes are looked at."""
 
 _TAR_MAGIC_AT = 257
 _AGAIN = f"Open it where it was made and save it again with {SAVE_WEIGHTS}"
@@ -61,13 +61,13 @@ ENDINGS = {
     ".gguf": ("is a GGUF file of llama.cpp", "Choose the safetensors files that it was made from"),
     ".ot": ("is a file of rust-bert", _ORIGINAL),
 }
-"""How the names of files end that hold a model of another kind: what they are, and what to do."""
+"""File endings of other kinds of model: what they are, and what to do."""
 
 _TENSORFLOW_DATA = re.compile(r"\.data-\d{5}-of-\d{5}$")
 
 
 def describe_name(name: str) -> tuple[str, str] | None:
-    """What a file or folder of this name is and what to do, None for all that are read or not known."""
+    """What a file or folder of this name is, and what to do; None if it is read, or not known."""
     if _TENSORFLOW_DATA.search(name):
         return "holds the numbers of a TensorFlow checkpoint", _TENSORFLOW
     return next((said for ending, said in ENDINGS.items() if name.lower().endswith(ending)), None)
@@ -81,22 +81,22 @@ def describe_zip(names: Collection[str]) -> str:
 
 
 def is_lfs_pointer(head: bytes) -> bool:
-    """Whether a file is what Git leaves in the place of a large one."""
+    """Whether a file is a Git LFS pointer instead of the file itself."""
     return head.startswith(_LFS)
 
 
 def describe(head: bytes, name: str = "") -> str | None:
-    """What a file that begins so is and what to do, as the end of a sentence; None for a checkpoint.
+    """What a file with this beginning is and what to do, as the end of a sentence; None for a checkpoint.
 
     Args:
         head: its first bytes.
-        name: its own name, for kinds that begin in many ways.
+        name: its name, for kinds that begin in many ways.
     """
     if not head:
         return "is empty: copy or download it again."
     if is_lfs_pointer(head):
         return (
-            "is a Git LFS pointer, which stands in the place of the file: run `git lfs pull` in its "
+            "is a Git LFS pointer, not the file itself: run `git lfs pull` in its "
             "repository, or download the file itself."
         )
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
@@ -109,14 +109,14 @@ def describe(head: bytes, name: str = "") -> str | None:
     for kind, advice in _known(head, name):
         return f"{kind}, which is not read. {advice}."
     if start.startswith((b"{", b"[")):
-        return "is JSON and holds no weights: choose the file of weights, or the folder that it lies in."
+        return "is JSON and holds no weights: choose the file of weights, or the folder that it is in."
     if head[0] == 0x80 and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return f"is a bare pickle, which is code to be run; nothing of it was. {_AGAIN}."
     return None
 
 
 def _known(head: bytes, name: str) -> Iterator[tuple[str, str]]:
-    """What it is and what to do, by its beginning and else by its name."""
+    """What it is and what to do, by its beginning or else by its name."""
     for beginning, kind, advice in _BEGINNINGS:
         if head.startswith(beginning):
             yield kind, advice

@@ -1,6 +1,6 @@
-"""The zip archives that torch.save writes: their directory, held to far less than a zip may be.
+"""The zip archives that torch.save writes: a small part of what the zip format allows.
 
-Entries are stored, not compressed, and lie one after the other before the directory. APPNOTE.TXT 6.3.10,
+Entries are stored, not compressed, one after the other before the directory. APPNOTE.TXT 6.3.10,
 https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
 
@@ -25,7 +25,7 @@ _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _LOCAL = struct.Struct("<4s5H3I2H")
 _ENCRYPTED, _DESCRIPTOR, _STRONG, _MASKED = 1 << 0, 1 << 3, 1 << 6, 1 << 13
 _OTHER_ENTRIES = 100
-"""Those that hold no tensor: the pickle, the byte order, versions."""
+"""Entries without a tensor: the pickle, the byte order, versions."""
 _SHORT, _LONG = 0xFFFF, 0xFFFFFFFF
 _DAMAGED = "is a damaged zip archive: copy or download it again."
 _AGAIN = "save it again with torch.save(model.state_dict(), 'weights.pt')"
@@ -53,7 +53,7 @@ class ZipEntry:
 
 @dataclass(frozen=True)
 class _Listed:
-    """An entry as the directory has it: `header` is where its local header begins."""
+    """An entry of the directory; `header` is where its local header begins."""
 
     name: str
     flags: int
@@ -167,7 +167,7 @@ def _listed(directory: bytes, n_entries: int) -> Iterator[_Listed]:
 
 
 def _long_values(extra: bytes, values: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Replace the values that did not fit into 32 bits by those of the zip64 field."""
+    """Replace the values that did not fit into 32 bits with those of the zip64 field."""
     if _LONG not in values:
         return values
     at = 0
@@ -229,7 +229,7 @@ def _located(file: RegularFile, listed: _Listed, limit: int) -> ZipEntry:
         listed.method,
         listed.name.encode(),
     )
-    if not flags & _DESCRIPTOR:  # else they stand after the bytes
+    if not flags & _DESCRIPTOR:  # otherwise they come after the bytes
         same = same and crc == listed.crc and {packed, n_bytes} <= {listed.n_bytes, _LONG}
     if not same:
         raise CheckpointError(

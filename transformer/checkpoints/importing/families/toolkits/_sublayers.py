@@ -34,7 +34,7 @@ _OPTIONS = {
     "memory_tokens": "tokens that every text gets (num_memory_tokens)",
     "project_emb": "embeddings of another width than the model (emb_dim)",
     "pos_emb.scale": "sinusoids with a learned scale (scaled_sinu_pos_emb)",
-    "cls_token": "a token that stands for the whole text (use_cls_token)",
+    "cls_token": "a token for the whole text (use_cls_token)",
     "to_out.0": "an attention whose output is gated (attn_on_attn)",
 }
 _OF_THE_WRAPPER = (
@@ -85,7 +85,7 @@ def _block(raw: RawCheckpoint, prefix: str) -> tuple[str, ...]:
         if count % len(order) == 0 and is_attention == order * (count // len(order)):
             return block
     raise CheckpointError(
-        "The sublayers of this x-transformers stand in another order than attention, then feed-forward "
+        "The sublayers of this x-transformers are in another order than attention, then feed-forward "
         "(macaron, sandwich_coef, par_ratio, custom_layers): Headlight's model has the paper's order."
     )
 

@@ -81,8 +81,8 @@ _REFUSED = {
     "relative_positions_embeddings": "relative positions by vectors for each distance (Shaw et al. 2018)",
     "relative_attention_bias": "a bias by distance in each layer (--max_relative_positions)",
     "copy_attn": "a generator that copies words of the source (--copy_attn)",
-    "emb_luts.1.": "features beside the words, each with an embedding",
-    "layer_norm_res": "sublayers beside each other (--parallel_residual)",
+    "emb_luts.1.": "features in addition to words, each with its own embedding",
+    "layer_norm_res": "parallel sublayers (--parallel_residual)",
     "experts": "a mixture of experts",
 }
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "gated-gelu": "gelu", "gated-silu": "silu"}
@@ -157,7 +157,7 @@ def _read_feed_forward(draft: ConfigDraft) -> None:
     if draft.config is not None:
         told = draft.config.choice("pos_ffn_activation_fn", _ACTIVATIONS, "relu")
         draft.configured("activation", told, "pos_ffn_activation_fn")
-        draft.config.only("parallel_residual", False, why="sublayers beside each other")
+        draft.config.only("parallel_residual", False, why="parallel sublayers")
         draft.config.only("sliding_window", 0, why="an attention to near tokens alone")
     elif gated:
         questions.ask_activation(draft, _OF_GATED)

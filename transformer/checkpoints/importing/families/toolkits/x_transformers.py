@@ -110,9 +110,9 @@ def _read_norms(draft: ConfigDraft, first: str, layer: str) -> None:
     }
     own, after = names["self_attn_norm"], names["self_attn_post_norm"]
     if own is None:
-        raise CheckpointError("There is no norm beside the attention: Headlight's model needs one there.")
+        raise CheckpointError("The attention has no norm: Headlight's model needs one there.")
     position = "post" if ".0.2." in own.name else "pre" if after is None else "both"
-    draft.put("norm_position", position, "shapes", f"where {own.name} stands")
+    draft.put("norm_position", position, "shapes", f"the position of {own.name}")
     is_rms = own.name.endswith(".g")
     draft.put("norm", "rms" if is_rms else "layer", "shapes", "names of the norms' weights")
     draft.layout("every norm of x-transformers", norm_eps=1e-12 if is_rms else 1e-5)

@@ -126,8 +126,8 @@ def _read_norms(draft: ConfigDraft) -> None:
     questions.ask_norm_position(
         draft,
         {
-            "post": "after, as today: q = self.layer_norm(q) stands at the end of forward",
-            "pre": "before: q = self.layer_norm(q) stands at the beginning of forward",
+            "post": "after, as today: q = self.layer_norm(q) is at the end of forward",
+            "pre": "before: q = self.layer_norm(q) is at the beginning of forward",
         },
         "Versions of this code differ, and save the same. Look at MultiHeadAttention in your code.",
     )

@@ -1,1 +1,1 @@
-"""Pickles read without running any: the machine, its values, and what a trainer saved in them."""
+"""Pickles read without running anything: the interpreter, its values, and a trainer's weights in them."""

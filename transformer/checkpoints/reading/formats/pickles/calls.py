@@ -1,4 +1,4 @@
-"""What the calls in a checkpoint's pickle would give: known ones plain values, all others opaque ones."""
+"""What the calls in a pickle return: plain values for known functions, opaque objects for all others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.checkpoints.reading.limits import Limits, check_shape
 from transformer.errors import CheckpointError, shown
 
 _LONGEST_KEY = 80
-"""Characters that name a storage; torch counts them, and they are compared each time that one is met."""
+"""Longest name of a storage: torch uses numbers, and names are compared at each use."""
 _PLAIN_TENSORS = ("torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter")
 _MAKE_TENSORS = ("torch._utils._rebuild", "torch._tensor._rebuild")
 _MAKE_OBJECTS = (
@@ -35,19 +35,19 @@ _MAKE_OBJECTS = (
     "copyreg.__newobj__",
     "copy_reg.__newobj__",
 )
-"""Called with the class of an object; the first two then with its base and what that holds."""
+"""Functions that get the class of an object; the first two also get its base and the base's content."""
 
 
 def is_known(called: Any) -> bool:
-    """Whether calling it gives a plain value, so that its arguments are looked at."""
+    """Whether a call returns a plain value, so that its arguments matter."""
     return isinstance(called, Global) and str(called) in _CALLED
 
 
 def call(called: Any, args: Any, limits: Limits) -> Any:
-    """What a call would give; nothing is called.
+    """What a call would return; nothing is called.
 
     Raises:
-        CheckpointError: for arguments that a known name is never given, and for calling what is no name.
+        CheckpointError: for arguments that a known function never gets, and for calling no name.
     """
     if not isinstance(args, tuple) or not isinstance(called, Global | Opaque):
         damaged()
@@ -65,7 +65,7 @@ def call(called: Any, args: Any, limits: Limits) -> Any:
 
 
 def as_reference(reference: Any) -> Storage | StorageView | Global:
-    """What torch refers to by an id: a storage, a view of one, or the class of a module.
+    """What a persistent id of torch refers to: a storage, a view of one, or the class of a module.
 
     It is ("storage", its type, key, location, number of items), since PyTorch 1.6 with no view after that,
     and before it ("module", class, file, source) too.

@@ -1,4 +1,4 @@
-"""The names of things in Python that a pickle may say, and why those are refused that are."""
+"""The names of Python functions and classes in pickles, and why some are refused."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PROGRAMS = {
     "__torch__": "a TorchScript program",
     "torch.fx": "a traced program",
 }
-"""The modules of what is a program and no weights."""
+"""Modules whose functions run programs and hold no weights."""
 
 
 def as_global(module: str, name: str) -> Global:
-    """The name of something; it stays a name.
+    """The name of a function or class; it stays a name.
 
-    Names that only an attack has are refused, though they would be as inert as any other: whoever has such a
-    file should know it, for other programs would run it.
+    Names that only an attack uses are refused, though they would do nothing here: other programs would run
+    them, so the owner of such a file should know.
 
     Raises:
         CheckpointError: says what it was and what to do.
@@ -51,11 +51,11 @@ def as_global(module: str, name: str) -> Global:
 
 
 def unread_tensor(what: str, name: str) -> CheckpointError:
-    """Why a weight that is more than plain numbers is not read, and how to do without.
+    """Why a weight that is more than plain numbers is not read, and what to do.
 
     Args:
         what: the weight.
-        name: of the class or function that would have made it, or of its storage.
+        name: of the class or function that makes it, or of its storage.
     """
     for part, reason, remedy in _KNOWN_TENSORS:
         if name.startswith(part):
@@ -82,4 +82,4 @@ _KNOWN_TENSORS = (
     ("torch._utils._rebuild_meta", "a meta tensor, a shape without numbers", "load the weights"),
     ("torch.float8", "in 8-bit floating point", "call .float() on it"),
 )
-"""How the names begin of what makes tensors that people have, what such a tensor is, and what to do."""
+"""First part of the name of a function that makes unusual tensors: what such a tensor is, and what to do."""

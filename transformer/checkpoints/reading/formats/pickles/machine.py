@@ -1,4 +1,4 @@
-"""An interpreter of pickles that runs nothing: what would be called is a name, and what it would give opaque.
+"""An interpreter of pickles that runs nothing: functions are names, and their results are opaque objects.
 
 It knows the operations of protocol 2, which torch.save writes, those of Python 2, and those that other
 protocols write for the same values. https://github.com/python/cpython/blob/3.11/Lib/pickletools.py
@@ -31,7 +31,7 @@ MAX_STACK = 1_000_000
 MAX_MEMO = 4_000_000
 MAX_INTEGER_BYTES = 32
 _LARGEST_STEP = 1_000
-"""Arguments of calls that may be used twice before there are more of them than bytes of the pickle."""
+"""This many arguments may be used twice before their number is compared with the pickle's bytes."""
 _PROTOCOLS = range(2, 6)
 _STOP = ord(".")
 _LONG = (str, bytes, tuple, list)
@@ -43,7 +43,7 @@ class Unpickled:
 
     Attributes:
         value: primitives, tuples, lists, sets, dictionaries, PickledTensors, Globals, Opaque objects.
-        storages: that were referred to, by key.
+        storages: those referred to, by key.
         end: where the pickle ends.
     """
 
@@ -53,10 +53,10 @@ class Unpickled:
 
 
 def read_pickle(content: bytes, limits: Limits, start: int = 0) -> Unpickled:
-    """Find what a pickle stands for that begins at `start`; more may follow after it.
+    """Read the pickle that begins at `start`; more may follow it.
 
     Raises:
-        CheckpointError: when it asks for what is a program, or is damaged.
+        CheckpointError: when it would run a program, or is damaged.
     """
     return _Machine(content, limits, start).run()
 
@@ -120,7 +120,7 @@ class _Machine:
         self._pop_to_mark()
 
     def protocol(self) -> None:
-        """What a pickle begins with; protocol 1 has none."""
+        """The first operation of a pickle; protocol 1 has none."""
         if self._pickle.byte() not in _PROTOCOLS:
             raise CheckpointError(
                 "has a pickle of another protocol than torch.save writes (2): save it again with "
@@ -211,7 +211,7 @@ class _Machine:
         self._call(called, args)
 
     def new_object(self) -> None:
-        """As a class that is called; its name is all that is known of it."""
+        """The same as calling a class; only its name is known."""
         args, made = self._pop(), self._pop()
         self._call(made, args)
 
@@ -235,10 +235,10 @@ class _Machine:
         self._push(call(called, args, self._limits))
 
     def _check_given(self, args: Any) -> None:
-        """Refuse calls whose arguments are longer, together, than the pickle: it then gives the same to many.
+        """Refuse calls whose arguments are together longer than the pickle: many get the same ones.
 
-        A few bytes could otherwise have millions of numbers looked at, or copied, again and again. What is
-        given to opaque objects is not looked at.
+        Otherwise a few bytes could have millions of numbers read or copied again and again. The arguments of
+        opaque objects are not read.
         """
         if isinstance(args, tuple):
             self._n_given += sum(len(arg) if isinstance(arg, _LONG) else 1 for arg in args)
@@ -248,7 +248,7 @@ class _Machine:
             )
 
     def build(self) -> None:
-        """Keep an opaque object's state; leave out an OrderedDict's, a state dict's versions of modules."""
+        """Keep the state of an opaque object; drop that of an OrderedDict (versions of modules)."""
         state, target = self._pop(), self._top()
         if isinstance(target, Opaque):
             target.state = state
@@ -268,14 +268,14 @@ class _Machine:
         self._push(found)
 
     def number_in_text(self) -> None:
-        """A whole number as protocol 1 writes it; 00 and 01 are truth values."""
+        """A whole number in protocol 1; 00 and 01 are False and True."""
         line = self._pickle.line().removesuffix("L")
         if len(line) > 2 * MAX_INTEGER_BYTES or not line.removeprefix("-").isdecimal():
             _damaged()
         self._push(line == "01" if line in ("00", "01") else int(line))
 
     def old_text(self, code: str) -> None:
-        """Text of Python 2, which is bytes where it is no text."""
+        """Text of Python 2, or bytes if it can't be decoded."""
         content = self._pickle.take(max(self._pickle.number(code), 0))
         try:
             self._push(content.decode())
@@ -343,4 +343,4 @@ _STEPS: dict[int, Callable[[_Machine], None]] = {
     ord("b"): _Machine.build,
     ord("Q"): _Machine.persistent,
 }
-"""What each operation does, by its byte."""
+"""Byte of an operation -> what it does."""

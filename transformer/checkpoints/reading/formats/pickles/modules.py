@@ -1,4 +1,4 @@
-"""Modules of torch.nn that were pickled whole: their tensors by name, and the settings that they tell."""
+"""Modules of torch.nn pickled whole: their tensors by name, and their settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_VALUE = 80
 
 
 def is_module(value: Any) -> bool:
-    """Whether an object of whatever class is a module by what it holds."""
+    """Whether an object of any class has what a module has."""
     if not isinstance(value, Opaque):
         return False
     attributes = value.attributes
@@ -34,7 +34,7 @@ def contents_of(module: Opaque) -> tuple[dict[Any, Any], ...]:
 
 
 def module_items(module: Opaque) -> Iterator[tuple[Any, Any]]:
-    """What a module's state_dict would hold, in its order: parameters, saved buffers, modules in it."""
+    """The entries of a module's state_dict in its order: parameters, saved buffers, submodules."""
     not_saved = module.attributes.get(_NOT_SAVED)
     parameters, buffers, modules = contents_of(module)
     for key, value in parameters.items():
@@ -49,9 +49,9 @@ def module_items(module: Opaque) -> Iterator[tuple[Any, Any]]:
 
 
 def module_settings(modules: Iterable[Opaque]) -> Mapping[str, Any]:
-    """The plain attributes of modules and of all in them: those that are the same wherever they are found.
+    """The plain attributes of modules and their submodules that have the same value everywhere.
 
-    A norm's eps is called layer_norm_eps, and an activation is called by its name.
+    A norm's eps is called layer_norm_eps, and an activation has its name as value.
     """
     told: dict[str, Any] = {}
     differ: set[str] = set()
@@ -63,7 +63,7 @@ def module_settings(modules: Iterable[Opaque]) -> Mapping[str, Any]:
 
 
 def _all_settings(modules: Iterable[Opaque]) -> Iterator[tuple[str, Any]]:
-    """The attributes of each once, those of the outer ones first."""
+    """The attributes of each module once, outer modules first."""
     pending = deque(modules)
     found = set(map(id, pending))
     while pending:
@@ -77,7 +77,7 @@ def _all_settings(modules: Iterable[Opaque]) -> Iterator[tuple[str, Any]]:
 
 
 def _settings(module: Opaque) -> Iterator[tuple[str, Any]]:
-    """Of one module; of one with more attributes than any has, none."""
+    """The settings of one module; none if it has more attributes than any real module."""
     is_norm = module.name.endswith(_NORM)
     attributes = module.attributes
     if len(attributes) > _MOST_ATTRIBUTES:
@@ -95,7 +95,7 @@ def _settings(module: Opaque) -> Iterator[tuple[str, Any]]:
 
 
 def _activation(value: Global | Opaque) -> str:
-    """As a user would say it: relu, of torch.nn.functional.relu or torch.nn.modules.activation.ReLU."""
+    """The usual name: relu for torch.nn.functional.relu or torch.nn.modules.activation.ReLU."""
     name = str(value).rpartition(".")[2].lower()
     is_approximate = isinstance(value, Opaque) and value.attributes.get("approximate") == _TANH
     return f"{name}_{_TANH}" if is_approximate else name

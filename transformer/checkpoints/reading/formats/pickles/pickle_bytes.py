@@ -1,4 +1,4 @@
-"""The bytes of a pickle, read one after the other and never beyond their end."""
+"""The bytes of a pickle, read in order and never beyond their end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DAMAGED = "has a damaged pickle: copy or download it again."
 
 
 class EndsEarlyError(CheckpointError):
-    """A pickle that is not there to its end."""
+    """A pickle that ends too early."""
 
 
 class PickleBytes:
@@ -30,16 +30,16 @@ class PickleBytes:
 
     @property
     def n_read(self) -> int:
-        """How many bytes of the pickle have been read."""
+        """How many bytes have been read."""
         return self.at - self._start
 
     @property
     def n_left(self) -> int:
-        """How many bytes there are still."""
+        """How many bytes are left."""
         return len(self._content) - self.at
 
     def take(self, n_bytes: int) -> bytes:
-        """Read so many bytes."""
+        """Read this many bytes."""
         found = self._content[self.at : self.at + n_bytes]
         if len(found) != n_bytes:
             raise EndsEarlyError(DAMAGED)
@@ -58,7 +58,7 @@ class PickleBytes:
         return struct.unpack(code, self.take(struct.calcsize(code)))[0]
 
     def line(self) -> str:
-        """Read text up to the end of its line, which is left out."""
+        """Read text up to the end of its line, without the line break."""
         end = self._content.find(b"\n", self.at)
         if end < 0:
             raise EndsEarlyError(DAMAGED)

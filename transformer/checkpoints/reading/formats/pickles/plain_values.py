@@ -1,4 +1,4 @@
-"""What is kept of the objects beside the weights: text, numbers, and lists and dictionaries of them."""
+"""The plain values saved with the weights: text, numbers, and lists and dictionaries of them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from transformer.checkpoints.reading.formats.pickles.modules import is_module
 from transformer.checkpoints.reading.formats.pickles.values import Global, Opaque
 
 NOTHING = object()
-"""Stands for what has no plain form: tensors, bytes, names of storages, most objects."""
+"""The result for a value without a plain form: tensors, bytes, names of storages, most objects."""
 
 _MOST_VALUES = 100_000
 _MOST_CHARACTERS = 4_000_000
 _DEEPEST = 8
-"""Of what lies in objects. More is left out: it can't be a model's settings."""
+"""Most values kept from inside objects; a model's settings are fewer."""
 _PATHS = ("PosixPath", "WindowsPath", "Path", "PurePath", "PurePosixPath", "PureWindowsPath")
 _MOST_PARTS = 200
 _NUMPY_SCALARS = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
 _NUMPY_CODES = dict(zip("f8 f4 f2 b1 i8 i4 i2 i1 u8 u4 u2 u1".split(), "dfe?qihbQIHB", strict=True))
-"""NumPy's names of kinds of numbers, and those of `struct`."""
+"""NumPy's codes for kinds of numbers -> those of `struct`."""
 _OMEGACONF = "omegaconf."
 _WRAPPED = ("_content", "_val")
-"""Where OmegaConf's objects have what they stand for."""
+"""Where OmegaConf's objects keep their value."""
 
 
 def items_of(value: Any) -> list[tuple[Any, Any]]:
-    """What a dictionary, list, tuple or set holds; nothing for anything else."""
+    """The items of a dictionary, list, tuple or set; nothing for anything else."""
     if isinstance(value, dict):
         return list(value.items())
     if isinstance(value, (list, tuple, set)):
@@ -35,7 +35,7 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 class PlainValues:
-    """Makes values plain: all of what lies in dictionaries and lists, and so much of what lies in objects."""
+    """Makes values plain: everything in dictionaries and lists, and a limited number from inside objects."""
 
     def __init__(self) -> None:
         self._values_left = _MOST_VALUES
@@ -45,8 +45,8 @@ class PlainValues:
         """A value as JSON has it, or NOTHING.
 
         Args:
-            value: its nesting must be known to be shallow where it lies in no object.
-            depth: how deep it lies in objects; 0 where it lies in none.
+            value: outside of objects its nesting must be known to be shallow.
+            depth: in how many objects it is nested.
         """
         if depth and not self._has_room(value, depth):
             return NOTHING
@@ -68,7 +68,7 @@ class PlainValues:
         return [plain for _, plain in inner]
 
     def _has_room(self, value: Any, depth: int) -> bool:
-        """Whether one more value that lies in an object may be kept."""
+        """Whether one more value from inside an object may be kept."""
         n_items = len(value) if isinstance(value, (dict, list, tuple, set)) else 0
         self._values_left -= 1 + n_items
         if depth > _DEEPEST or self._values_left < 0:
@@ -95,7 +95,7 @@ class PlainValues:
 
 
 def _number(scalar: Opaque) -> Any:
-    """NumPy's number: its kind with the order of its bytes, then its bytes."""
+    """A NumPy number, from its kind with the byte order, and its bytes."""
     if len(scalar.args) != 2:
         return NOTHING
     kind, content = scalar.args

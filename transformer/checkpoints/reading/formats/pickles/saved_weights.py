@@ -1,4 +1,4 @@
-"""The model's tensors in what was pickled: picked out of what a trainer saved around them."""
+"""The model's tensors among everything that a trainer pickled."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ from transformer.checkpoints.reading.limits import Limits, check_count, check_na
 from transformer.errors import CheckpointError, shown
 
 _NOT_WEIGHTS = re.compile(r"(optim|sched|lr_sched|scaler|amp$|callbacks$|loops$|(.*_)?rng)", re.IGNORECASE)
-"""What else of a trainer's holds tensors, when the weights are not under one key."""
+"""Other keys of trainers that hold tensors, when the weights are not under one key."""
 
 MAX_DEPTH = 32
 MAX_VALUES = 1_000_000
 MAX_CHARACTERS = 16_000_000
-"""What is met again is counted again: a few bytes of a pickle can refer to one text a million times."""
+"""A repeated value is counted each time: a few bytes of a pickle can refer to one text a million times."""
 
 _SAVED_APART = "generator"
-"""A part of the model that OpenNMT keeps beside the rest of it."""
+"""A part of the model that OpenNMT keeps separately."""
 
 _MODULE_COST = 20
-"""Values that a module counts as: it takes that much longer to look at."""
+"""How many values a module counts as, because it takes that much longer to read."""
 _MOST_LOOKED_AT = 8
-"""Arguments of what may be a tensor's maker."""
+"""Most arguments of a function that makes a tensor."""
 
 MODULE_SETTINGS = "attributes of the modules"
-"""The extra that holds what modules tell which were saved whole."""
+"""The extra with the settings of modules that were saved whole."""
 
 
 class SavedWeights:
-    """The model's tensors in what a trainer saved, told from the rest.
+    """The model's tensors in what a trainer saved, and the rest.
 
     Attributes:
         tensors: the model's, by name; names of nested dictionaries and modules are joined by dots.
-        extras: plain values beside them: text, numbers, None; sets and tuples have become lists.
+        extras: the plain values saved with them: text, numbers, None; sets and tuples become lists.
         left_out: top-level key, or the path of an optimizer -> how many tensors under it are not the model's.
         choices: keys under which there are weights of the same names and shapes, the likeliest first; the
             tensors are those of one of them. Empty where there is no choice.
@@ -63,9 +63,9 @@ class SavedWeights:
         """Sort what a pickle holds.
 
         Args:
-            value: as the pickle machine gives it.
+            value: as `read_pickle` returns it.
             limits: of names, shapes and counts.
-            wanted: which of the choices is to be taken, in lower case; the first where there is none so.
+            wanted: which of the choices is taken, in lower case; the first if it is none of them.
 
         Raises:
             CheckpointError: when it has no named tensors, or is nested without end.
@@ -97,7 +97,7 @@ class SavedWeights:
             self.extras.setdefault(MODULE_SETTINGS, dict(module_settings(self._modules)))
 
     def _take(self, value: Any) -> None:
-        """Take the weights out of the whole of what was saved."""
+        """Take the weights out of everything that was saved."""
         if isinstance(value, PickledTensor):
             raise CheckpointError(f"holds one tensor without a name: save it again with {SAVE_WEIGHTS}.")
         if isinstance(value, OpaqueTensor):
@@ -105,7 +105,7 @@ class SavedWeights:
         if _is_optimizer(value):
             raise CheckpointError(
                 "holds the state of an optimizer and no weights: choose the file of the model's weights, "
-                "which a trainer saves beside it."
+                "which a trainer saves with it."
             )
         if is_module(value):
             self._count(value, 0)
@@ -131,7 +131,7 @@ class SavedWeights:
         check_dense(tensor, what)
 
     def _sort(self, values: dict[Any, Any], depth: int) -> None:
-        """Take the model's tensors out of a trainer's dictionary, and go into what holds them."""
+        """Take the model's tensors out of a trainer's dictionary, descending into what holds them."""
         counts = {key: self._count(value, depth + 1) for key, value in values.items()}
         possible = {
             key: value
@@ -160,7 +160,7 @@ class SavedWeights:
             self._sort(value, depth + 1)
 
     def _stays_out(self, key: Any, value: Any) -> bool:
-        """Whether it is no weight, where weights lie beside it."""
+        """Whether it is no weight, in a dictionary that also has weights."""
         if isinstance(value, PickledTensor) or _wraps_tensor(value):
             return self._is_not_weights(key, value)
         averaged = isinstance(key, str) and "." not in key and is_averaged(key)
@@ -187,7 +187,7 @@ class SavedWeights:
                 self._objects = (f"{shown(key)} ({shown(value.name)})",)
 
     def _flatten(self, name: str, value: Any) -> None:
-        """Name the tensors in nested dictionaries, lists and modules; optimizers' and objects' stay out."""
+        """Name the tensors in nested dictionaries, lists and modules, but not in optimizers and objects."""
         if isinstance(value, PickledTensor):
             check_name(name, self._limits)
             if name in self.tensors:
@@ -227,9 +227,9 @@ class SavedWeights:
         return list(module_items(value))
 
     def _count(self, value: Any, depth: int) -> int:
-        """Count the tensors in a value, and hold its nesting and size to their limits.
+        """Count the tensors in a value, and check its nesting and size.
 
-        Objects may be nested in any way, for nothing is done with them but to leave them out.
+        Objects may be nested in any way, as they are left out anyway.
         """
         self._n_values += 1
         if isinstance(value, PickledTensor | OpaqueTensor):
@@ -242,12 +242,12 @@ class SavedWeights:
         if depth > MAX_DEPTH or self._n_values > MAX_VALUES or self._n_characters > MAX_CHARACTERS:
             raise CheckpointError(
                 f"is nested more than {MAX_DEPTH} deep, or has more than {MAX_VALUES:,} values or "
-                f"{MAX_CHARACTERS:,} characters beside its tensors: save it with {SAVE_WEIGHTS}."
+                f"{MAX_CHARACTERS:,} characters in addition to its tensors: save it with {SAVE_WEIGHTS}."
             )
         return sum(self._count(inner, depth + 1) for _, inner in items)
 
     def _count_inside(self, found: Opaque) -> int:
-        """Count the tensors in an object; what was met in one before is not looked at again."""
+        """Count the tensors in an object; a value that was already counted in one is not counted again."""
         if id(found) in self._inside:
             return self._inside[id(found)]
         n_tensors = 0
@@ -271,17 +271,17 @@ class SavedWeights:
 
 
 def _is_optimizer(value: Any) -> bool:
-    """Whether it is what `state_dict` of torch's optimizers gives, whatever people call it."""
+    """Whether it is the state_dict of an optimizer, under any name."""
     return isinstance(value, dict) and "state" in value and isinstance(value.get("param_groups"), list)
 
 
 def _is_object(value: Any) -> bool:
-    """Whether it is neither numbers nor what holds them by names."""
+    """Whether it is neither a tensor nor a mapping with tensors."""
     return isinstance(value, Opaque) and not isinstance(value, OpaqueTensor) and not is_module(value)
 
 
 def _wraps_tensor(value: Any) -> bool:
-    """Whether it would be a tensor, or was made from one's numbers."""
+    """Whether it is a tensor of another kind, or was made from a tensor's numbers."""
     made_from = value.args[:_MOST_LOOKED_AT] if isinstance(value, Opaque) else ()
     return isinstance(value, OpaqueTensor) or any(
         isinstance(arg, PickledTensor | OpaqueTensor | Storage | StorageView) for arg in made_from

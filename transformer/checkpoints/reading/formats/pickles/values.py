@@ -1,4 +1,4 @@
-"""What the pickles of checkpoints are made of, as plain values: a global is a name, an object is opaque."""
+"""The values in pickles of checkpoints: a global is a name, an object is opaque."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORAGES = {
     "ByteStorage": "U8",
     "BoolStorage": "BOOL",
 }
-"""torch's names of the storages that are read, and the numbers in them."""
+"""torch's names of the storages that are read -> the dtype of their numbers."""
 
 UNREAD_STORAGES = {
     "CharStorage": 1,
@@ -36,12 +36,12 @@ UNREAD_STORAGES = {
     "QUInt2x4Storage": 1,
     "UntypedStorage": 1,
 }
-"""The others, which may lie beside the weights, and the bytes of one item."""
+"""The other storages, which may be saved with the weights -> the bytes of one item."""
 
 
 @dataclass(frozen=True)
 class Global:
-    """The name of something in Python; never looked up."""
+    """The name of a Python function or class; never looked up."""
 
     module: str
     name: str
@@ -89,14 +89,14 @@ class Ordered(dict[Any, Any]):
 
 
 class Opaque:
-    """What stands for an object of any other class: nothing is imported, looked up or called for it.
+    """An object of any other class: nothing is imported, looked up or called for it.
 
-    Each is equal to itself alone, so that it may be a key without anything in it being looked at.
+    Each equals only itself, so that it can be a key without its content being read.
 
     Attributes:
-        name: of the class or function that would have made it.
-        args: what that would have been given.
-        state: what the object would have been given after that; None for nothing.
+        name: of the class or function that makes it.
+        args: what that would get.
+        state: what the object would get after that; None for nothing.
         entries: what it would hold as a dictionary.
         members: what it would hold as a list or set.
     """
@@ -115,14 +115,14 @@ class Opaque:
 
     @property
     def attributes(self) -> dict[Any, Any]:
-        """What it would have as attributes; those in slots where there are no others."""
+        """Its attributes; those in slots if there are no others."""
         is_split = isinstance(self.state, tuple) and len(self.state) == 2
         states = self.state if is_split else (self.state,)
         return next((state for state in states if isinstance(state, dict) and state), {})
 
     @property
     def parts(self) -> Iterator[Any]:
-        """All that was given to it."""
+        """Everything that it was made from."""
         yield from self.args
         yield self.state
         yield self.entries
@@ -145,9 +145,9 @@ def damaged() -> NoReturn:
 
 
 def check_dense(tensor: PickledTensor, what: str) -> None:
-    """Refuse a weight that holds nothing, or whose numbers do not lie row-major and without gaps.
+    """Refuse an empty weight, or one whose numbers are not row-major and without gaps.
 
-    Optimizers and callbacks may keep such tensors: they are left out, so they are no reason to refuse a file.
+    Optimizers and callbacks may have such tensors; they are left out, so the file is not refused for them.
 
     Raises:
         CheckpointError: says why, calling the tensor `what`.
@@ -171,10 +171,10 @@ def check_dense(tensor: PickledTensor, what: str) -> None:
 
 
 def as_key(key: Any) -> Any:
-    """What a key of a dictionary or a member of a set becomes: itself, or something opaque.
+    """A key of a dictionary or a member of a set: itself, or something opaque.
 
-    A tuple is no key: the time that its hash takes can grow without bounds. Nor is a huge whole number:
-    many of them can be made to have one hash.
+    Tuples are replaced, as hashing one can take any time, and so are huge whole numbers, of which many can
+    share one hash.
     """
     is_huge = type(key) is int and abs(key) >= _LARGEST_KEY
     if isinstance(key, Opaque) or (
@@ -185,9 +185,9 @@ def as_key(key: Any) -> Any:
 
 
 def add_to(members: set[Any], items: list[Any]) -> None:
-    """Add items to a set; one that is there already is refused, for no set is saved so.
+    """Add items to a set, and refuse one that is there already: no set is saved so.
 
-    Comparing the same two long texts again and again could take for ever.
+    Comparing the same two long texts again and again could take forever.
 
     Raises:
         CheckpointError: for that.

@@ -1,4 +1,4 @@
-"""Under which key of a trainer's dictionary the weights are, and where there are several of one model."""
+"""Which key of a trainer's dictionary holds the weights, and which keys hold several versions of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
 
 _AVERAGED = re.compile(r"(^|_)(ema|swa|avg|average|averaged|shadow|teacher)(_|$)", re.IGNORECASE)
 _VERSIONS = re.compile(r"(^|_)(student|best|last|latest|current)(_|$)", re.IGNORECASE)
-"""How weights are called of which there are others."""
+"""Names of weights that have other versions."""
 _PARTS = re.compile(
     r"enc|dec|src|source|tgt|target|gen|disc|crit|emb|layer|block|head|attn|norm", re.IGNORECASE
 )
-"""How parts of one model are called, which may be alike."""
+"""Names of parts of one model, which may look alike."""
 _WRAPPERS = ("module.", "_orig_mod.")
 _COUNTER = "n_averaged"
 _LONGEST_KEY = 80
@@ -29,27 +29,27 @@ _LONGEST_KEY = 80
 
 @dataclass(frozen=True)
 class Home:
-    """The key of the weights; and all keys that there is a choice of, none where there is one alone."""
+    """The key of the weights, and all keys that can be chosen; none if there is only one."""
 
     key: str
     choices: tuple[str, ...] = ()
 
 
 def is_averaged(key: str) -> bool:
-    """Whether weights under this key are means over a training run, kept beside those that were trained."""
+    """Whether the weights under this key are averages over a training run."""
     return bool(_AVERAGED.search(key))
 
 
 def find_home(
     possible: Mapping[str, Any], wanted: str, limits: Limits, *, is_state_dict: bool
 ) -> Home | None:
-    """Find where the weights are; None where what there is belongs together.
+    """Find where the weights are; None if everything belongs together.
 
     Args:
-        possible: key -> dictionary or module with tensors, no optimizer's.
-        wanted: the key that is to be taken where there is a choice, in lower case.
+        possible: key -> dictionary or module with tensors, not an optimizer's.
+        wanted: the key to take where there is a choice, in lower case.
         limits: of names and counts.
-        is_state_dict: whether there are tensors beside them.
+        is_state_dict: whether the dictionary also has tensors of its own.
     """
     keys = [key for key in possible if len(key) <= _LONGEST_KEY]
     usual = [key for key in WEIGHT_KEYS if key in keys]
@@ -64,7 +64,7 @@ def find_home(
         return Home(key, tuple(alike))
     if usual or (len(possible) == 1 and (is_averaged(first) or first.isdecimal())):
         return Home(first)
-    # In a tuple of several, the one that is a state dict by its form: `(state_dict, things to resume from)`.
+    # In a tuple, the item that looks like a state dict: `(state_dict, things to resume from)`.
     states = [key for key in keys if key.isdecimal() and _is_state_dict(possible[key])]
     return Home(states[0]) if len(states) == 1 else None
 
@@ -74,14 +74,14 @@ def _is_state_dict(value: Any) -> bool:
 
 
 def _are_versions(keys: list[str], names: Mapping[str, Any]) -> bool:
-    """Whether they are several states of one model and not its parts, which may be alike."""
+    """Whether they are versions of one model and not its parts, which may look alike."""
     if any(is_averaged(key) or _VERSIONS.search(key) for key in keys):
         return True
     return not any(_PARTS.search(key) for key in keys) and any("." in name for name in names)
 
 
 def _names(value: Any, limits: Limits) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of tensors without what wraps them; none where there are too many."""
+    """The names and shapes of tensors, without wrappers; none if there are too many."""
     found: dict[str, tuple[int, ...]] = {}
     inner = next(
         (key for key in WEIGHT_KEYS if isinstance(value, dict) and isinstance(value.get(key), dict)), None

@@ -142,7 +142,7 @@ def test_the_trainers_file(tmp_path: Path, second: bool) -> None:
     "changed, said",
     [
         ({"max_relative_positions": -1}, "opt says max_relative_positions -1: relative or rotary"),
-        ({"parallel_residual": True}, "beside each other"),
+        ({"parallel_residual": True}, "parallel sublayers"),
         ({"heads": 5}, "5 heads can't be"),
         ({"sliding_window": 4}, "sliding_window 4"),
     ],

@@ -63,7 +63,7 @@ IGNORED = {
     "cls.seq_relationship.weight": NEXT_SENTENCE,
     "cls.seq_relationship.bias": NEXT_SENTENCE,
     **classifiers("classifier", "classifier.dense", "classifier.out_proj", "qa_outputs"),
-    _UNUSED_BIAS: "The generator has a bias of its own; untied, nothing uses the one beside it.",
+    _UNUSED_BIAS: "The generator has a bias of its own; untied, nothing uses the other one.",
 }
 
 

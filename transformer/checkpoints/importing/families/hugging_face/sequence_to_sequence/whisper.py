@@ -62,7 +62,7 @@ def read_config(draft: ConfigDraft) -> None:
     if draft.config is not None:
         draft.config.only("tie_word_embeddings", True, why="a generator of its own")
     draft.note(
-        "Whisper's encoder hears sound, which Headlight does not read: each id of the source stands in for a "
+        "Whisper's encoder hears sound, which Headlight does not read: each id of the source is a "
         "moment of it."
     )
     fairseq_layout.refuse_other_computations(draft, *_OF_SOUND)

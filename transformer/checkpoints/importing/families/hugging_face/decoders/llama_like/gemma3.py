@@ -130,7 +130,7 @@ def _ask_stretch(draft: ConfigDraft) -> None:
     draft.ask(
         "rotary_stretch",
         "How many times longer are the rotary wavelengths of layers without a window?",
-        "It is told by config.json (rope_scaling) and not stored with the weights.",
+        "It is in config.json (rope_scaling) and not stored with the weights.",
         {1.0: "not longer, as in the models of 270M and 1B", 8.0: "8 times, as in those of 4B, 12B and 27B"},
         likely=8.0 if draft["d_model"] >= _WIDE else 1.0,
     )

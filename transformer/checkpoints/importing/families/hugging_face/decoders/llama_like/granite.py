@@ -63,7 +63,7 @@ def read_config(draft: ConfigDraft) -> None:
     llama_layout.read_layers(draft, _USUAL)
     if draft.config is None:
         for name, (text, attribute, likely) in _QUESTIONS.items():
-            why = f"It is told by config.json ({attribute}) and not stored with the weights."
+            why = f"It is in config.json ({attribute}) and not stored with the weights."
             draft.ask(
                 name, text, why, {value: f"{value:g}" for value in likely} | {1.0: "1, which changes nothing"}
             )
