@@ -1,4 +1,4 @@
-"""The small JSON files that users keep: scenes, and answers to lessons. One may come from anybody."""
+"""The small JSON files that users save: scenes, and answers to lessons. A file may come from anyone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class SavedDataError(ValueError):
-    """What can't be read; the message says why and what to do."""
+    """A file that can't be read; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,9 @@ class SavedData:
     """One kind of file.
 
     Attributes:
-        what: it holds, as messages say it: "scenes". The file says so of itself, with the version.
-        version: of its form.
-        largest: bytes of the largest that is read.
+        what: the content, as messages name it: "scenes". The file names it too, with the version.
+        version: of the format.
+        largest: bytes of the largest file that is read.
     """
 
     what: str
@@ -27,18 +27,18 @@ class SavedData:
 
     @property
     def head(self) -> dict[str, Any]:
-        """What a file says of itself, beside what it holds."""
+        """The file's description of itself, which comes before its content."""
         return {"kind": f"headlight {self.what}", "version": self.version}
 
     def read(self, content: bytes) -> dict[str, Any]:
-        """Everything that a file of this kind says.
+        """Parse a file of this kind.
 
         Raises:
-            SavedDataError: for what is none.
+            SavedDataError: the content is not one.
         """
         if len(content) > self.largest:
             raise SavedDataError(
-                f"The file has {len(content):,} bytes; a file of {self.what} has at most {self.largest:,}. "
+                f"The file has {len(content):,} bytes; at most {self.largest:,} are read. "
                 "Choose a file that Headlight has saved."
             )
         try:

@@ -1,6 +1,6 @@
-"""Scenes: moments that a user has kept, each an address with a caption, and the file that holds them.
+"""Scenes: moments that a user has saved, each an address with a caption; and the file of scenes.
 
-A file may come from anybody: it is read strictly, within limits, and what it lacks or has too much is said.
+A file may come from anyone: it is read strictly, within limits, and refused with the reason.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ MOST_CHOICES = 80
 LONGEST_CAPTION = 500
 """Characters."""
 LONGEST_CHOICES = 20_000
-"""Characters of what an address says: a sentence that a model reads is much shorter."""
+"""Characters of all choices together: a sentence that a model reads is much shorter."""
 FILE = "headlight-scenes.json"
 """The name of a file of scenes."""
 FILE_KIND = SavedData("scenes", version=1, largest=4_000_000)
-"""MOST_SCENES of the largest scenes fit, and nobody waits for more to be read."""
+"""MOST_SCENES of the largest size fit, and reading them is quick."""
 _NAME = re.compile(r"(?!embed)[A-Za-z][\w -]{0,59}")
-"""Streamlit's own `embed` and `embed_options`, which would take the page's controls away, are none."""
+"""Not Streamlit's own `embed` and `embed_options`, which would remove the page's controls."""
 _LANDMARK = re.compile(r"#?[\w-]{1,120}")
 _FARTHEST = 10_000.0
-_SUBJECTS = ("text", "numbers")
-_SUBJECTS_OF = {"masks": ("batch", "number_batch"), "training": (), "checkpoint": ()}
-"""Of each page the choices that say what it is about; of all others `_SUBJECTS`."""
+_SENTENCES = ("text", "numbers")
+_SENTENCES_OF = {"masks": ("batch", "number_batch"), "training": (), "checkpoint": ()}
+"""The choices that hold a page's sentence; those of any other page are `_SENTENCES`."""
 
 Choices: TypeAlias = Mapping[str, tuple[str, ...]]
-"""What an address says, by name; a name may have several values."""
+"""The values in an address by name; a name may have several."""
 Place: TypeAlias = tuple[str, float]
-"""What stood nearest to the upper edge of the window, and how far below it, in rem."""
+"""The element nearest to the top edge of the window, and its distance below the edge in rem."""
 
 
 class SceneError(SavedDataError):
-    """Scenes that can't be read or kept; the message says why and what to do."""
+    """Scenes that can't be read or saved; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A moment that a user has kept.
+    """A moment that a user has saved.
 
     Attributes:
         page: its path, one of `TITLES`.
-        choices: everything that the address said.
+        choices: every value of the address.
         caption: the user's own sentence about it; "" for none.
-        checkpoint: the name of the file or folder that it needs; "" for a model that the picker has anyway.
-        place: where the page was scrolled to; None for its beginning.
+        checkpoint: name of the user's file or folder that it needs; "" for a model of the picker.
+        place: the scroll position; None for the top of the page.
     """
 
     page: str
@@ -62,27 +62,27 @@ class Scene:
 
     @property
     def model(self) -> str:
-        """The model, as the picker has it; "" where the address says none."""
+        """The model's name in the picker; "" where the address has none."""
         return self.choices.get("model", ("",))[-1]
 
     @property
-    def said(self) -> dict[str, str]:
-        """The last value of each choice: what counts where a name has one value only."""
+    def values(self) -> dict[str, str]:
+        """The last value of each choice, which counts where a name has only one."""
         return {name: values[-1] for name, values in self.choices.items()}
 
     @property
-    def subject(self) -> str:
-        """The sentence that it is about, or several; "" for none. It may be any text."""
-        found = (self.choices.get(name, ("",))[-1] for name in _SUBJECTS_OF.get(self.page, _SUBJECTS))
+    def sentence(self) -> str:
+        """The scene's sentence, or several joined; "" for none. It may be any text."""
+        found = (self.choices.get(name, ("",))[-1] for name in _SENTENCES_OF.get(self.page, _SENTENCES))
         return " / ".join(next((text for text in found if text.strip()), "").split("\n"))
 
     @property
     def title(self) -> str:
-        """The page, and its subject."""
-        return f"{TITLES[self.page]}: {self.subject}" if self.subject else TITLES[self.page]
+        """The page's title and the sentence."""
+        return f"{TITLES[self.page]}: {self.sentence}" if self.sentence else TITLES[self.page]
 
     def data(self) -> dict[str, Any]:
-        """The scene as JSON has it; what is empty is left out."""
+        """The scene as JSON, without empty values."""
         choices = {
             name: values[0] if len(values) == 1 else [*values] for name, values in self.choices.items()
         }
@@ -96,22 +96,22 @@ def read_scenes(content: bytes) -> list[Scene]:
     """Read a file of scenes.
 
     Raises:
-        SavedDataError: for what is none.
+        SavedDataError: the content is not one.
     """
     return scenes_of(FILE_KIND.read(content).get("scenes"))
 
 
 def scenes_of(value: object) -> list[Scene]:
-    """Take a JSON value, from anybody, as scenes.
+    """Parse an untrusted JSON value as scenes.
 
     Raises:
-        SceneError: naming the scene that is wrong, and what is wrong with it.
+        SceneError: names the first invalid scene and the reason.
     """
     if not isinstance(value, list):
         raise SceneError("The scenes are not a list. Choose a file that Headlight has saved.")
     if len(value) > MOST_SCENES:
         raise SceneError(
-            f"These are {len(value):,} scenes; Headlight keeps at most {MOST_SCENES}. Remove some."
+            f"There are {len(value):,} scenes; Headlight keeps at most {MOST_SCENES}. Remove some."
         )
     scenes = []
     for number, each in enumerate(value, start=1):
@@ -123,16 +123,16 @@ def scenes_of(value: object) -> list[Scene]:
 
 
 def scene_of(value: object) -> Scene:
-    """Take a JSON value, from anybody, as a scene.
+    """Parse an untrusted JSON value as a scene.
 
     Raises:
-        SceneError: says what is wrong with it.
+        SceneError: says what is wrong.
     """
     if not isinstance(value, dict):
         raise SceneError("it is not an object with a page and choices.")
     unknown = value.keys() - Scene.__dataclass_fields__.keys()
     if unknown:
-        raise SceneError(f"it has {_shown(min(unknown))}, which no scene has.")
+        raise SceneError(f"{_shown(min(unknown))} is not a property of a scene.")
     page = value.get("page")
     if not isinstance(page, str) or page not in TITLES:
         raise SceneError(f"Headlight has no page {_shown(page)}.")
@@ -152,23 +152,23 @@ def _choices(value: object) -> Choices:
     for name, given in value.items():
         values = given if isinstance(given, list) else [given]
         if not _NAME.fullmatch(name) or not values or not all(isinstance(each, str) for each in values):
-            raise SceneError(f"its choice {_shown(name)} is not a text.")
+            raise SceneError(f"its choice {_shown(name)} is not text.")
         choices[name] = tuple(as_typed(each) for each in values)
     length = sum(len(text) for values in choices.values() for text in values)
     if length > LONGEST_CHOICES:
         raise SceneError(
-            f"its sentence and choices have {length:,} characters; a scene has room for "
-            f"{LONGEST_CHOICES:,}. Shorten the sentence."
+            f"its sentence and choices have {length:,} characters, and at most {LONGEST_CHOICES:,} are "
+            "allowed. Shorten the sentence."
         )
     return choices
 
 
 def _text(value: object, name: str, longest: int) -> str:
     if not isinstance(value, str):
-        raise SceneError(f"its {name} is not a text.")
+        raise SceneError(f"its {name} is not text.")
     if len(value) > longest:
         raise SceneError(
-            f"its {name} has {len(value):,} characters; there is room for {longest}. Shorten it."
+            f"its {name} has {len(value):,} characters, and at most {longest} are allowed. Shorten it."
         )
     return as_typed(value)
 

@@ -1,15 +1,15 @@
-"""What the server keeps: models and runs, shared and never changed; and what a user has chosen, theirs.
+"""What the server keeps: models and runs, shared by all users and immutable; and each user's own choices.
 
-The home of `st.cache_resource` and `st.session_state`; `viz.text_session` holds what users type, and other
-sessions the parts of single pages. Pages read `current_model()` and `current_theme()`; the sidebar writes
-what these read under the keys named here.
+The home of `st.cache_resource` and `st.session_state`; `viz.text_session` holds what users type, and pages
+have sessions of their own. The sidebar writes a user's choice; `viz.pages.shared.sentence` reads it once per
+run of a page and hands model, text and theme to the sections as one value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 import torch
@@ -24,13 +24,12 @@ from transformer.model.config import NormPosition, TransformerConfig
 from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer
 from transformer.run import OnStep, Run, encode_sentence, run_again, run_sentence, trace_batch
-from transformer.text.coder import Unit
 from viz.opened_checkpoint import CheckpointSlot, is_opened
 from viz.run_cache import RunCache
 from viz.theme import Theme, palette
 
 RANDOM = "random"
-"""The model choice that is freshly initialised instead of opened."""
+"""The choice of a freshly initialised model instead of a trained one."""
 RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
@@ -38,17 +37,17 @@ MODEL = "model"
 """The key of the model picker."""
 _NEXT = "next model"
 LARGE = "large"
-"""The key of the switch for large type."""
+"""The key of the large-type switch."""
 MAGNIFICATIONS = (1.375, 1.75, 2.25)
-"""How much larger large type is, in a window of usual width, of a projector's, of a very wide screen's."""
+"""Factors of large type: in a window of usual width, on a projector, on a very wide screen."""
 _MAGNIFICATION = "magnification"
 BATCH_LIMIT = 16
-"""Sentences of a batch: more would cost every user of the server memory and be no clearer."""
+"""Sentences per batch: more would cost every user of the server memory and show nothing new."""
 
 
 @dataclass(frozen=True)
 class RandomSizes:
-    """What can be chosen of a freshly initialised model."""
+    """The sizes and seed of a freshly initialised model."""
 
     encoder_layers: int
     decoder_layers: int
@@ -59,11 +58,11 @@ class RandomSizes:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Which model, where: hashable, so that it names the model in every cache.
+    """Which model, on which device: hashable, so it is the model's key in every cache.
 
     Attributes:
-        name: a shipped model; of a random one, the model whose vocabularies it has.
-        random: its sizes, or None for the trained model.
+        name: a shipped or opened model; for a random one, the model whose vocabularies it has.
+        random: the sizes of a random model; None for a trained one.
         device: "cpu", "cuda" or "mps".
     """
 
@@ -72,8 +71,22 @@ class ModelChoice:
     device: str
 
 
+class RunKey(NamedTuple):
+    """What determines a run: hashable, so it is the run's key in every cache.
+
+    Attributes:
+        choice: the model.
+        text: the source or prompt, as typed.
+        target: the target as typed; "" where the model writes its own.
+    """
+
+    choice: ModelChoice
+    text: str
+    target: str
+
+
 def _forget(model: str) -> None:
-    """Drop the runs of the model that choices call so."""
+    """Drop the runs of every model with this name."""
 
     def is_about(key: Any) -> bool:
         return any(isinstance(part, ModelChoice) and part.name == model for part in key)
@@ -83,18 +96,18 @@ def _forget(model: str) -> None:
 
 @st.cache_resource(show_spinner=False)
 def run_cache() -> RunCache:
-    """Keep the latest runs of all users."""
+    """The latest runs of all users."""
     return RunCache(RUN_CACHE_BYTES)
 
 
 def load_model(choice: ModelChoice) -> LoadedModel:
-    """The model of a choice, frozen: one for all users, or what this user has opened.
+    """The model of a choice, frozen: shared by all users, or opened by this one.
 
     Raises:
-        CheckpointError: when a shipped model's folder is broken, a checkpoint is no longer open, or the
-            device's memory is too small.
-        ConfigError: when sizes make no model.
-        DeviceError: when there is no such device.
+        CheckpointError: a shipped model's folder is broken, a checkpoint is no longer open, or the device's
+            memory is too small.
+        ConfigError: the sizes make no model.
+        DeviceError: there is no such device.
     """
     try:
         if is_opened(choice.name):
@@ -102,7 +115,7 @@ def load_model(choice: ModelChoice) -> LoadedModel:
         return _load_shared(choice)
     except torch.OutOfMemoryError as error:
         raise CheckpointError(
-            f"The memory of {choice.device} is too small for this model: choose another device or model."
+            f"The memory of {choice.device} is too small for this model. Choose another device or model."
         ) from error
 
 
@@ -137,7 +150,7 @@ def _twin(
 
 
 def models() -> list[str]:
-    """What the model picker offers: the shipped models first, what this user has opened, and `RANDOM`."""
+    """The options of the model picker: shipped models, this user's opened checkpoint, and `RANDOM`."""
     opened = checkpoint_slot().opened
     own_models = [opened.name] if opened is not None and opened.imported.loaded is not None else []
     return [*shipped_models(), *own_models, RANDOM]
@@ -145,38 +158,38 @@ def models() -> list[str]:
 
 @st.cache_resource(scope="session", on_release=CheckpointSlot.close, show_spinner=False)
 def checkpoint_slot() -> CheckpointSlot:
-    """Give each user their own; when their browser goes away, what they opened goes with it."""
+    """The slot of this user's checkpoint, which is closed when their browser disconnects."""
     return CheckpointSlot(forget=_forget)
 
 
 @st.cache_resource(show_spinner=False)
 def model_summary(name: str) -> ModelSummary:
-    """What a shipped model is, read without its weights.
+    """A shipped model's languages, units and sizes, read without its weights.
 
     Raises:
-        CheckpointError: when its folder is broken.
+        CheckpointError: its folder is broken.
     """
     return summarize(name)
 
 
 def use_next(model: str) -> None:
-    """Let the model picker, which has been drawn already, stand on this model the next time."""
+    """Select this model in the next run; in this one the model picker is already drawn."""
     st.session_state[_NEXT] = model
 
 
 def take_next() -> None:
-    """Move the model picker to where `use_next` said; before it is drawn."""
+    """Move the model picker to the model of `use_next`; to be called before it is drawn."""
     if _NEXT in st.session_state:
         st.session_state[MODEL] = st.session_state.pop(_NEXT)
 
 
 def choose_model(choice: ModelChoice) -> None:
-    """Make this the user's model, for every page."""
+    """Set the user's model, for every page."""
     st.session_state["choice"] = choice
 
 
 def current_choice() -> ModelChoice:
-    """The model that this user has chosen in the sidebar."""
+    """The model chosen in the sidebar."""
     return st.session_state["choice"]
 
 
@@ -185,44 +198,38 @@ def current_model() -> LoadedModel:
     return load_model(current_choice())
 
 
-def token_unit() -> Unit:
-    """What a token of the current model is; one of sub-words on either side counts as such."""
-    loaded = current_model()
-    return loaded.source.unit if loaded.source.unit == loaded.target.unit else "sub-word"
-
-
 def current_theme() -> Theme:
-    """The colours of what this user's browser shows now."""
+    """The colours that this user's browser shows."""
     return palette("dark" if st.context.theme.type == "dark" else "light")
 
 
 def magnification() -> float:
-    """How much larger than usual this user's browser shows everything."""
+    """How much larger than usual this user's browser draws everything."""
     return window_magnification() if st.session_state.get(LARGE) else 1.0
 
 
 def window_magnification() -> float:
-    """How much larger large type is in the window of this user's browser, as far as it has said."""
+    """The factor of large type in this user's window; the usual one until the browser reports it."""
     known: float = st.session_state.get(_MAGNIFICATION, MAGNIFICATIONS[0])
     return known
 
 
-def keep_magnification(told: object) -> None:
-    """Keep what a browser says that it magnifies by. To be called from a callback."""
-    if told in MAGNIFICATIONS:
-        st.session_state[_MAGNIFICATION] = told
+def keep_magnification(reported: object) -> None:
+    """Store the factor that a browser reports. To be called from a callback."""
+    if reported in MAGNIFICATIONS:
+        st.session_state[_MAGNIFICATION] = reported
 
 
 def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | None = None) -> Run:
     """The run of a sentence in a model, from the cache or computed now.
 
     Raises:
-        SentenceError: for a sentence that can't be run; the message is for users.
+        SentenceError: the sentence can't be run; the message is for users.
     """
     loaded = load_model(choice)
     return run_cache().get_by_steps(
         ("run", choice, text, target),
-        lambda tell: run_sentence(loaded, text, target, top_k=TOP_K, on_step=tell),
+        lambda report: run_sentence(loaded, text, target, top_k=TOP_K, on_step=report),
         on_step,
     )
 
@@ -230,9 +237,9 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
 def twin_run(
     choice: ModelChoice, text: str, target: str, seed: int, norm_position: NormPosition | None = None
 ) -> Run:
-    """The same input as in `run_of`, its target forced, in a random model of the same configuration.
+    """The run of `run_of`, its target forced, in a random model of the same configuration.
 
-    Its norms are at another place if one is given.
+    A `norm_position` replaces the model's own.
     """
     original, loaded = run_of(choice, text, target), load_model(choice)
     twin = replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
@@ -242,14 +249,14 @@ def twin_run(
 
 
 def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
-    """Several sentences as one padded batch, each with the target that the model generates for it.
+    """Several sentences as one padded batch, each with the target that the model writes for it.
 
     Raises:
-        SentenceError: naming the sentence that can't be run.
+        SentenceError: names the sentence that can't be run.
     """
     if len(texts) > BATCH_LIMIT:
         raise SentenceError(
-            f"These are {len(texts):,} sentences; a batch here takes at most {BATCH_LIMIT}. Remove some."
+            f"There are {len(texts):,} sentences; a batch takes at most {BATCH_LIMIT}. Remove some."
         )
     loaded = load_model(choice)
     named = ((text, f"sentence {number}") for number, text in enumerate(texts, start=1))

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # Who may import a library, or a package of ours, by the beginnings of their names; nobody else may.
-_SESSIONS = ("viz.session", "viz.text_session", "viz.widgets", "viz.address")
+_SESSIONS = ("viz.session", "viz.text_session", "viz.widgets", "viz.address", "viz.streamlit_private")
 IMPORTED_BY = {
     "app": (),
     "tests": (),
@@ -54,7 +54,8 @@ IMPORTED_BY = {
 
 # The packages of viz and of transformer: each may import from those before its line, and from itself.
 VIZ_ORDER = (
-    ("page_titles", "theme", "pooling", "address", "saved_data"),
+    ("page_titles", "theme", "pooling", "streamlit_private", "saved_data"),
+    ("address",),
     ("figures", "components", "scenes"),
     ("viewer", "markdown", "run_figures"),
     ("glossary",),

@@ -14,7 +14,7 @@ PAGES = Path(__file__).resolve().parents[2] / "viz" / "pages"
 NAMING = ("set_choice", "clamp_choice", "forget_choice", "follow_default", "remembered")
 """Functions whose first argument is a key."""
 SHARED = {
-    *("query", session.MODEL, text_session.SYMBOLS, *text_session.WORDS, *text_session.NUMBERS),
+    *("query", session.MODEL, text_session.SYMBOLS, *text_session.WORDS, *text_session.IDS),
     *(widgets.HEAD.layer_key, widgets.HEAD.head_key),
 }
 

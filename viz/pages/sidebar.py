@@ -28,27 +28,25 @@ from viz.session import (
     models,
     take_next,
 )
-from viz.text_session import begin_numbers
+from viz.text_session import fill_id_boxes
 from viz.widgets import pick, pick_seed
 
 OPENED = "your checkpoint"
-CLOSED_NOTE = (
-    "Your checkpoint was closed when the page was loaded again: open it once more on the page Checkpoint."
-)
-RANDOM_NOTE = "Random weights, in the sizes you choose"
-VOCABULARY_NOTE = "Which words or sub-words it reads and writes: those of this trained model."
+CLOSED_NOTE = "Your checkpoint was closed when the page was reloaded. Open it again on the page Checkpoint."
+RANDOM_NOTE = "Random weights, in sizes of your choice"
+VOCABULARY_NOTE = "The trained model whose words or sub-words it reads and writes."
 WIDTH_NOTE = "Width of the residual stream."
-DEVICE_NOTE = "Where the model runs. The fastest stands first."
-MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does by itself."
+DEVICE_NOTE = "Where the model runs; the fastest comes first."
+MODEL_NOTE = "Trained, to see what training found; or random, to see what the architecture does alone."
 
 
 def sidebar(url_path: str) -> None:
-    """Draw the pickers, and make what they say this user's choice.
+    """Draw the pickers and store the user's choice.
 
     Args:
-        url_path: of the page.
+        url_path: the page's.
     """
-    asked = st.query_params.get(MODEL)  # before the picker takes out what is none of its models
+    asked = st.query_params.get(MODEL)  # before the picker removes a model that it does not offer
     with st.sidebar:
         name = chosen = _pick_model()
         sizes = None
@@ -60,7 +58,7 @@ def sidebar(url_path: str) -> None:
         device = pick(st.selectbox, "Device", available_devices(), key="device", help=DEVICE_NOTE)
         choose_model(ModelChoice(name=name, random=sizes, device=device))
         loaded = _open()
-        begin_numbers(loaded)
+        fill_id_boxes(loaded)
         model = loaded.model
         st.caption(linked(describe(model.config, sum(p.numel() for p in model.parameters()))))
         theme_choice(key="theme")
@@ -82,7 +80,7 @@ def _label(name: str) -> str:
 
 
 def _open() -> LoadedModel:
-    """The chosen model; without one there is no page, only the reason."""
+    """The chosen model; if it can't be opened, the page ends with the reason."""
     try:
         return current_model()
     except CheckpointError as error:
@@ -100,7 +98,7 @@ def _caption(name: str) -> str:
             )
         return in_words(model_summary(name))
     except CheckpointError:
-        return "It can't be opened."
+        return "Can't be opened."
 
 
 def _random_sizes() -> RandomSizes:
@@ -123,6 +121,6 @@ def _random_sizes() -> RandomSizes:
             help=WIDTH_NOTE,
         ),
         seed=pick_seed(
-            st.number_input, "Seed", key="seed", value=first.seed, help="Other seed, other weights."
+            st.number_input, "Seed", key="seed", value=first.seed, help="Another seed gives other weights."
         ),
     )

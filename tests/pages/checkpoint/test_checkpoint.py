@@ -154,7 +154,7 @@ def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
         assert not app.warning, page
         assert not app.error, page
     app.switch_page("viz/pages/explore/page.py").run()
-    assert app.text_input(key="numbers").label == "Ids of tokens"
+    assert app.text_input(key="numbers").label == "Token ids"
     ids = [int(word) for word in str(app.text_input(key="numbers").value).split()]
     assert len(ids) == 6
     assert all(3 < index < SRC_VOCAB_SIZE for index in ids)

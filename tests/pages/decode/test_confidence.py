@@ -32,7 +32,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, page: str, constant: float) -> AppTe
 
 def test_a_translation_that_is_probably_right(monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(monkeypatch, "decode", 2.0)
-    assert "**Right with a probability of 88%**" in texts(app)
+    assert "**About 88% of such translations were right.**" in texts(app)
     assert "Probably wrong" not in texts(app)
     words = trace(app, "confidence_words", "words")
     written = run_sentence(that_claims(2.0)(), TEXT).target.words
@@ -55,7 +55,7 @@ def test_the_reliability_diagram_has_the_bins(monkeypatch: pytest.MonkeyPatch) -
         assert array(drawn["x"]) == pytest.approx([20, 90])
         assert array(drawn["y"]) == pytest.approx([25, 85])
     assert "100 translations of the validation sentences: 61% right." in texts(app)
-    assert "5.0% apart on average (expected calibration error); Brier score 0.120." in texts(app)
+    assert "differ by 5.0% on average (expected calibration error); Brier score 0.120." in texts(app)
 
 
 def test_words_of_pieces_that_never_met_are_new() -> None:

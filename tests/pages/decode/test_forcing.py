@@ -16,14 +16,14 @@ from transformer.run import run_sentence
 
 def test_an_example_brings_its_right_translation() -> None:
     app = open_decode()
-    assert f"The example's own translation is taken: {RIGHT}" in texts(app)
-    assert "They never part" in texts(app)
+    assert f"The reference is the example's own translation: {RIGHT}" in texts(app)
+    assert "They never diverge" in texts(app)
 
 
 def test_the_page_begins_with_words_that_part() -> None:
     said = texts(open_app("decode", model=None))
-    assert "They part at step" in said
-    assert "They never part" not in said
+    assert "They diverge at step" in said
+    assert "They never diverge" not in said
 
 
 def test_a_typed_reference_parts_from_the_model_s_own_words() -> None:
@@ -33,11 +33,11 @@ def test_a_typed_reference_parts_from_the_model_s_own_words() -> None:
     assert not app.exception
     loaded = open_model("toy-en-it")
     forced, free = run_sentence(loaded, SENTENCE, reference), run_sentence(loaded, SENTENCE)
-    assert "**They part at step 4.**" in texts(app)
+    assert "**They diverge at step 4.**" in texts(app)
     given, own = forced.steps[4], free.steps[4]
     assert re.search(rf"continues with “vecchia” \(.*, number {given.rank:,} of all words\)", texts(app))
     assert f"with “giovane” ({100 * own.probability:.2f} %, number 1 of all words)" in texts(app)
-    drawn = trace(app, "forcing_scores", "given: the reference")
+    drawn = trace(app, "forcing_scores", "forced: the reference")
     expected = [np.log(step.probability) for step in forced.steps]
     np.testing.assert_allclose(array(drawn["y"]), expected, atol=1e-3)
 
@@ -75,7 +75,7 @@ def test_a_cell_that_one_of_both_runs_lacks_is_chosen_in_the_other(views: Views)
 def test_without_a_reference_the_page_asks_for_one() -> None:
     app = open_app("decode", text="the cat and the dog")
     assert not app.exception
-    assert "Type the right translation" in app.info[0].value
+    assert "Type the correct translation" in app.info[0].value
 
 
 def test_a_reference_too_long_is_told_its_limit() -> None:

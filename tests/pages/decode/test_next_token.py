@@ -30,7 +30,7 @@ def test_the_search_goes_on_with_a_token_of_the_list(views: Views) -> None:
     app = open_decode()
     views.select(app, "beam_next", TokenChoice(3))
     token = views.data("beam_tree")["nodes"][1]["token"]
-    assert f"The search began after: {token}" in texts(app)
+    assert f"The search starts after: {token}" in texts(app)
 
 
 def test_settings_are_kept_and_draw_the_sentence(views: Views) -> None:

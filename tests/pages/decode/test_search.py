@@ -90,7 +90,7 @@ def test_the_search_begins_again_after_a_pruned_token_and_goes_back(views: Views
     )
     assert drawn["given"] == 3
     begin = open_model("toy-en-it").target.decode(prefix)
-    assert f"The search began after: {begin}" in texts(app)
+    assert f"The search starts after: {begin}" in texts(app)
     app.button(key="beam_back").click().run()
     assert len(views.data("beam_tree")["nodes"]) == len(tree.nodes)
     assert "beam_prefix" not in app.query_params
@@ -120,11 +120,11 @@ def test_a_linked_prefix_is_searched_after_and_another_sentence_forgets_it(views
     target = open_model("toy-en-it").target
     prefix = target.encode("tuo fratello").ids
     app = open_decode(beam_prefix=",".join(map(str, prefix)))
-    assert "The search began after: tuo fratello" in texts(app)
+    assert "The search starts after: tuo fratello" in texts(app)
     assert all(h["text"].startswith("tuo fratello") for h in views.data("beam_tree")["hypotheses"])
     app.text_input(key="text").set_value("i saw it yesterday.").run()
     assert not app.exception
-    assert "The search began after" not in texts(app)
+    assert "The search starts after" not in texts(app)
     assert views.data("beam_tree")["hypotheses"][0]["text"] == "l'ho visto ieri."
 
 

@@ -23,9 +23,9 @@ ENDS = {
     "returned": r"It ended the sentence, which was returned",
     "beaten": r"It ended the sentence, but",
     "through": r"Kept.*through it",
-    "later": r"Kept.*the last of them was lost",
-    "next": r"Kept.*died at the next step",
-    "left over": r"Kept.*still followed when the search ended",
+    "later": r"Kept.*the last of them was lost at step",
+    "next": r"Kept.*but lost at the next step",
+    "left over": r"Kept.*still active when the search ended",
 }
 
 
@@ -76,7 +76,7 @@ def test_a_pruned_branch_names_what_it_lost_against(
             by_rank = sorted(step, key=lambda other: other.rank)
             last = by_rank[size - 1].score if node.token_id == EOS_ID else min(kept)
             assert node.score <= last
-            assert f"{number(node.score)} lost against {number(last)}" in verdicts.why(node)
+            assert f"{number(node.score)} lost to {number(last)}" in verdicts.why(node)
             assert f"number {node.rank} of {verdicts.n_candidates(node):,} continuations" in verdicts.why(
                 node
             )
@@ -90,9 +90,9 @@ def test_a_kept_branch_that_died_says_when_and_of_what(
         for node in tree.nodes:
             why = verdicts.why(node)
             children = [child for child in tree.nodes if child.parent == node.index]
-            if "died at the next step" in why:
+            if "lost at the next step" in why:
                 assert all(child.fate in ("pruned", "finished") for child in children)
-            if match := re.search(r"its best continuation, “(.*)”, had (\S+) where (\S+) was needed", why):
+            if match := re.search(r"its best continuation, “(.*)”, scored (\S+); (\S+) was needed", why):
                 best = max(children, key=lambda child: child.score)
                 rest = [n.score for n in tree.nodes if n.position == best.position and n.fate == "kept"]
                 token = visible(loaded.target.token(best.token_id))
@@ -109,8 +109,8 @@ def test_ends_and_what_was_left_over_lost_against_the_last_that_was_returned(
             why = verdicts.why(node)
             if "It ended the sentence, but" in why:
                 assert node.score <= worst
-                assert f"{number(node.score)} it lost against {number(worst)}" in why
-            if match := re.search(r"score was −([\d.]+) then, not better than (\S+), the", why):
+                assert f"{number(node.score)} it lost to {number(worst)}" in why
+            if match := re.search(r"score was −([\d.]+) then, no better than (\S+), the", why):
                 assert -float(match[1]) <= worst + 1e-3
                 assert match[2] == number(worst)
 
@@ -147,11 +147,9 @@ def test_a_given_token_says_what_the_model_thought_of_it(
 ) -> None:
     loaded, size, tree = searches[-1]
     verdicts = Verdicts(tree, loaded.target, size)
-    assert verdicts.why(tree.nodes[0]) == "The search begins after this token."
+    assert verdicts.why(tree.nodes[0]) == "The search starts after this token."
     for node in tree.nodes[1:3]:
-        assert (
-            verdicts.why(node) == f"You chose this token. The model itself had it as number {node.rank} here."
-        )
+        assert verdicts.why(node) == f"You chose this token. The model itself ranked it {node.rank} here."
 
 
 def test_small_probabilities_keep_their_size() -> None:

@@ -18,8 +18,8 @@ from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.random_model import random_model
 from transformer.run import encode_sentence, run_again, run_sentence
 from viz.figures.labels import visible
-from viz.pages.explore.asked import RANDOM_SEED, TWIN
 from viz.pages.explore.attention import BEFORE
+from viz.pages.explore.viewed_run import RANDOM_SEED, TWIN
 from viz.viewer.choice import MEASURES, VIEWS
 from viz.viewer.frames import MAX_SHORT
 

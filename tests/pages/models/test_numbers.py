@@ -80,7 +80,7 @@ def test_a_relative_bias_is_the_one_that_was_added(distance: int) -> None:
 
 def test_sines_may_stand_before_cosines() -> None:
     app = opened("reader", "positions", pe_width="8", pe_pair="1", pe_position="3", pe_base="100")
-    assert "all sines stand before all cosines" in texts(app)
+    assert "all sines come before all cosines" in texts(app)
     (formula,) = [text for text in formulas(app) if "PE(3, 5)" in text]
     assert f"{np.sin(3 / 100 ** (2 / 8)):.4f}" in formula
     drawn = array(figure(app, "pe_map")["data"][0]["z"])
@@ -89,7 +89,7 @@ def test_sines_may_stand_before_cosines() -> None:
 
 def test_a_model_without_positions_says_so_and_takes_no_sentence() -> None:
     app = opened("stacks", "positions")
-    assert "its attention is told no positions" in texts(app)
+    assert "its attention knows no positions" in texts(app)
     assert "text" not in [box.key for box in app.text_input]
 
 

@@ -65,7 +65,7 @@ def test_the_picker_says_what_each_model_is() -> None:
         re.search(r"English to Italian by sub-words: whatever you type. \d+,\d+ parameters", c)
         for c in captions
     )
-    assert any(re.search(r"by whole words: 1,\d+ and 1,\d+ of them, no others", c) for c in captions)
+    assert any(re.search(r"by whole words: 1,\d+ and 1,\d+ of them, and no others", c) for c in captions)
 
 
 def test_a_model_that_is_broken_says_so_and_leaves_the_others() -> None:

@@ -22,7 +22,7 @@ from tests.support.models import tiny_model
 from tests.support.saved_page import all_chosen, blocks, unpacked
 from transformer.text.coder import SpecialTokens
 from transformer.text.ids import IdCoder
-from viz.pages.scenes.saved_page import SavedPage, Tell, make_page
+from viz.pages.scenes.saved_page import Report, SavedPage, make_page
 from viz.scenes import Scene
 from viz.text_session import DEFAULT_SENTENCE
 
@@ -37,10 +37,10 @@ class Made:
         self.pages: list[SavedPage] = []
         self.told: list[tuple[float, str]] = []
 
-        def made(scenes: tuple[Scene, ...], tell: Tell) -> SavedPage:
+        def made(scenes: tuple[Scene, ...], report: Report) -> SavedPage:
             def told(done: float, text: str) -> None:
                 self.told.append((done, text))
-                tell(done, text)
+                report(done, text)
 
             self.pages.append(make_page(scenes, told))
             return self.pages[-1]

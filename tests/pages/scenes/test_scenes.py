@@ -74,7 +74,7 @@ def test_a_sentence_too_long_for_a_scene_is_refused_and_the_others_stay(panel: P
     app.text_input(key="text").set_value("cat " * 10_000).run()
     panel.keep(app, "Second")
     assert captions(panel) == ["First"]
-    assert "a scene has room for 20,000" in panel.options["note"]
+    assert "at most 20,000 are allowed" in panel.options["note"]
 
 
 def test_large_type_belongs_to_the_room(panel: Panel) -> None:

@@ -1,4 +1,4 @@
-"""Decode: how a target is searched for or drawn, token by token, and what the model saw at each step."""
+"""Decode: how a target is searched for or sampled, token by token, and where the heads look."""
 
 import streamlit as st
 
@@ -13,19 +13,19 @@ from viz.session import current_model
 
 st.title("Decode")
 prose(
-    "The model gives a probability to every token that could come next; decoding makes a sentence of that. "
-    "Here you see a beam search branch by branch, where the heads look at each step, what temperature, top-k "
-    "and top-p do to the probabilities, and what changes when the model reads its own words instead of the "
-    "right ones."
+    "The model gives every possible next token a probability; decoding turns these into a sentence. Here you "
+    "see a beam search branch by branch, where the heads look at each step, how temperature, top-k and top-p "
+    "reshape the probabilities, and what changes when the model reads its own words instead of the correct "
+    "ones."
 )
 why_not = why_no_decoding(current_model())
 if why_not:
     st.info(why_not)
 else:
-    run = sentence_box(with_target=False)
-    if run is not None and run.has_numbers:
-        confidence_section(run)
-        search_section()
-        forcing_section(run)
-    elif run is not None:
+    sentence = sentence_box(with_target=False)
+    if sentence is not None and sentence.run.has_numbers:
+        confidence_section(sentence)
+        search_section(sentence)
+        forcing_section(sentence)
+    elif sentence is not None:
         st.warning(NOT_FINITE)

@@ -1,4 +1,4 @@
-"""The next-token distribution under temperature, top-k and top-p, and a sentence drawn with them."""
+"""The next-token distribution under temperature, top-k and top-p, and a sentence sampled with them."""
 
 from __future__ import annotations
 
@@ -26,42 +26,44 @@ from viz.components.next_tokens import (
 )
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
-from viz.pages.decode.session import drawn_target, run_of_ids, search_after
+from viz.pages.decode.session import run_of_ids, sampled_target, search_after
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.literal_text import show_text
-from viz.pages.shared.sentence import run_or_warn
+from viz.pages.shared.sentence import SentenceRun, run_or_warn
 from viz.pages.shared.tokens import show_steps
-from viz.session import current_choice, current_model, current_theme, token_unit
-from viz.text_session import current_texts
 from viz.widgets import LARGEST_SEED, pick_seed, set_choice
 
 MOST_NAMED = 60
-"""Tokens of the distribution that have a bar of their own."""
+"""Tokens of the distribution with a bar of their own."""
 _SEED = "sample_seed"
 
 
-def sampling_section(run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...], limit: int) -> None:
-    """Draw the distribution that the last node of a path was taken from, and a sentence drawn at random.
+def sampling_section(
+    sentence: SentenceRun, run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...], limit: int
+) -> None:
+    """Draw the distribution that the last node of a path was chosen from, and a sampled sentence.
 
     Args:
-        run: of a target that the path is part of.
+        sentence: the sentence that is searched.
+        run: its run with a target that the path is part of.
         path: nodes from the root to the chosen one.
-        prefix: ids that the drawn sentence begins with.
+        prefix: ids that the sampled sentence starts with.
         limit: the most tokens that a search can start after.
     """
     st.header("The next token")
     before = [node.token_id for node in path[1:-1]]
-    so_far = current_model().target.decode(before)
-    read = ["the prompt"] if current_model().model.config.kind == "decoder-only" else []
+    so_far = sentence.loaded.target.decode(before)
+    read = ["the prompt"] if sentence.config.kind == "decoder-only" else []
     read += [f"“{visible_in_full(so_far)}”"] if before else []
     st.text(f"The distribution of step {len(before)}, after {' and '.join(read) or 'nothing yet'}")
     settings = _settings()
-    _distribution(run.target_logits[len(before)].numpy(), before, path[-1].token_id, settings, limit)
-    _drawn_sentence(settings, prefix)
+    logits = run.target_logits[len(before)].numpy()
+    _distribution(sentence, logits, before, path[-1].token_id, settings, limit)
+    _sampled_sentence(sentence, settings, prefix)
 
 
 def _settings() -> Reshaping:
-    """Where the sliders stand, as the address has it."""
+    """The settings of the sliders, from the address."""
     default = Reshaping()
     return Reshaping(
         _stop("sample_temperature", TEMPERATURES, default.temperature),
@@ -76,17 +78,25 @@ def _stop(name: str, stops: Sequence[Stop], default: Stop) -> Stop:
 
 
 def _distribution(
-    logits: NDArray[np.float32], before: Sequence[int], taken: int, settings: Reshaping, limit: int
+    sentence: SentenceRun,
+    logits: NDArray[np.float32],
+    before: Sequence[int],
+    taken: int,
+    settings: Reshaping,
+    limit: int,
 ) -> None:
-    coder, unit = current_model().target, token_unit()
+    coder, unit = sentence.loaded.target, sentence.unit
     possible = np.setdiff1d(np.arange(len(logits)), coder.special_tokens.suppressed)
     ranked = possible[np.argsort(-logits[possible], kind="stable")]
     named = ranked[:MOST_NAMED].tolist()
 
+    def can_continue(token: int) -> bool:
+        return token not in sentence.loaded.end_ids and len(before) < limit
+
     def choose(selection: NextTokensSelection) -> None:
         if isinstance(selection, TokenChoice):
             token = named[selection.rank]
-            if _can_go_on(token, before, limit):
+            if can_continue(token):
                 search_after([*before, token])
             return
         for name, value in vars(selection).items():
@@ -95,53 +105,49 @@ def _distribution(
     next_tokens(
         logits[ranked],
         [visible(coder.token(token)) for token in named],
-        open_tokens=[_can_go_on(token, before, limit) for token in named],
+        open_tokens=list(map(can_continue, named)),
         chosen=named.index(taken) if taken in named else None,
         settings=settings,
-        colors=current_theme(),
+        colors=sentence.theme,
         key="beam_next",
         title=f"The most probable next {unit}s",
-        note=f"Click a {unit} to restart the search after it. In this order: the logits are divided "
-        "by the temperature, top-k cuts, top-p cuts the remainder, and what stays is renormalised.",
+        note=f"Click a {unit} to restart the search after it. The logits are divided by the temperature, "
+        "then top-k cuts, then top-p cuts the remainder, and the rest is renormalised.",
         on_select=choose,
     )
     computed_by(sampling_distribution)
 
 
-def _can_go_on(token: int, before: Sequence[int], limit: int) -> bool:
-    return token not in current_model().end_ids and len(before) < limit
-
-
-def _drawn_sentence(settings: Reshaping, prefix: tuple[int, ...]) -> None:
-    st.markdown("**A sentence drawn with these settings**")
+def _sampled_sentence(sentence: SentenceRun, settings: Reshaping, prefix: tuple[int, ...]) -> None:
+    st.markdown("**A sentence sampled with these settings**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seed = pick_seed(
             st.number_input,
-            "Seed of the draw",
+            "Seed of the sample",
             key=_SEED,
-            help="The same seed and settings draw the same sentence.",
+            help="The same seed and settings give the same sentence.",
             width=180,
         )
-        st.button("Draw another", key="sample_again", on_click=_next_seed, args=(seed,))
-    choice, (text, _) = current_choice(), current_texts()
-    drawn = run_or_warn(lambda: drawn_target(choice, text, prefix, settings, seed))
-    if drawn is None:
+        st.button("Sample another", key="sample_again", on_click=_next_seed, args=(seed,))
+    choice, text, loaded = sentence.choice, sentence.text, sentence.loaded
+    sampled = run_or_warn(lambda: sampled_target(choice, text, prefix, settings, seed))
+    if sampled is None:
         return
-    run = run_of_ids(choice, text, drawn.ids, ends=drawn.ending == "end")
+    run = run_of_ids(choice, text, sampled.ids, ends=sampled.ending == "end")
     with st.container(border=True):
         show_text(run.translation)
     total = sum(math.log(max(step.probability, 1e-45)) for step in run.steps)
     n_best = sum(step.rank == 1 for step in run.steps)
-    stopped = why_stopped(current_model(), drawn.ending, len(drawn.ids))
+    stopped = why_stopped(loaded, sampled.ending, len(sampled.ids))
     st.caption(
-        f"{n_best} of its {len(run.steps)} tokens are the ones that the model holds most probable; its "
-        f"log-probability as trained is {number(total)}." + (f" {stopped}" if stopped else "")
+        f"{n_best} of its {len(run.steps)} tokens are the model's most probable ones; without reshaping its "
+        f"log-probability is {number(total)}." + (f" {stopped}" if stopped else "")
     )
     show_steps(
         run,
-        current_model().target,
+        loaded.target,
         key="sample_steps",
-        title="The drawn sentence, step by step, with the probabilities as trained",
+        title="The sampled sentence, step by step, with the model's own probabilities",
     )
 
 

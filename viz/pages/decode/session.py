@@ -1,7 +1,7 @@
-"""What the Decode page keeps: searches and drawn sentences, shared; and where a user is in theirs.
+"""What the Decode page keeps: searches and sampled sentences, shared; and each user's place in a search.
 
-A user's place (the prefix that the search starts from, the step, the node, the sampler's settings) has no
-widget: `viz.address` keeps it.
+That place (the prefix that the search starts from, the step, the node, the sampler's settings) has no widget:
+`viz.address` keeps it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
 from viz.address import remembered, whole_numbers
 from viz.components.next_tokens import Reshaping
-from viz.session import TOP_K, ModelChoice, current_choice, load_model, run_cache
+from viz.session import TOP_K, ModelChoice, load_model, run_cache
 from viz.text_session import right_answers_of
 
 MOST_SEARCHES = 64
@@ -29,16 +29,16 @@ _PREFIX, _EARLIER = "beam_prefix", "earlier prefixes"
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched for: hashable, so that it names the search in the cache.
+    """What determines a search: hashable, so it is the search's key in the cache.
 
     Attributes:
         choice: the model.
         text: the source or prompt.
-        prefix: ids that the targets begin with.
-        beam_size: hypotheses that are followed at a time.
+        prefix: ids that every target starts with.
+        beam_size: hypotheses kept at each step.
         alpha: of the length penalty.
-        no_repeat: tokens in a row that do not come twice, where there are no settings.
-        settings: the model's own, where its rules are kept.
+        no_repeat: length of token sequences that may not repeat, where there are no settings.
+        settings: the model's own, where the search follows them.
     """
 
     choice: ModelChoice
@@ -55,7 +55,7 @@ def tree_of(asked: Search) -> BeamTree:
     """The beam search of a sentence.
 
     Raises:
-        SentenceError: for a sentence that can't be run.
+        SentenceError: the sentence can't be run.
     """
     return search(
         load_model(asked.choice),
@@ -69,13 +69,13 @@ def tree_of(asked: Search) -> BeamTree:
 
 
 @st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)
-def drawn_target(
+def sampled_target(
     choice: ModelChoice, text: str, prefix: tuple[int, ...], settings: Reshaping, seed: int
 ) -> Target:
-    """A target drawn at random, beginning with a prefix.
+    """A target sampled after a prefix.
 
     Raises:
-        SentenceError: for a sentence that can't be run.
+        SentenceError: the sentence can't be run.
     """
     return draw_target(
         load_model(choice),
@@ -93,11 +93,11 @@ def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bo
 
     Args:
         choice, text: the model, and its source or prompt.
-        ids: of the target, without what begins and ends it.
-        ends: whether the target ends with the last of them.
+        ids: of the target, without start and end tokens.
+        ends: True if the target ends after them.
 
     Raises:
-        SentenceError: for a sentence that can't be run; the message is for users.
+        SentenceError: the sentence can't be run; the message is for users.
     """
     loaded, source = load_model(choice), _source(choice, text)
     run: Run = run_cache().get(
@@ -111,24 +111,24 @@ def _source(choice: ModelChoice, text: str) -> EncodedSentence:
     return encode_sentence(load_model(choice), "source", text, "sentence")
 
 
-def right_translations(text: str) -> list[str]:
-    """The right translations of a sentence that is one of the current model's examples; else none."""
-    return right_answers_of(current_choice().name).get(clean(text), [])
+def right_translations(choice: ModelChoice, text: str) -> list[str]:
+    """The correct translations of a model's example sentence; none for any other sentence."""
+    return right_answers_of(choice.name).get(clean(text), [])
 
 
 def longest_prefix(choice: ModelChoice, text: str) -> int:
-    """The most tokens that a search can start after: one is still to come.
+    """The most tokens that a search can start after, with at least one still to come.
 
     Raises:
-        SentenceError: for a sentence that can't be run.
+        SentenceError: the sentence can't be run.
     """
     return beginning(load_model(choice), _source(choice, text)).limit - 1
 
 
 def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, ...]:
-    """The ids that this user has the targets of the sentence begin with; none that make no prefix.
+    """The prefix that this user has chosen for the targets of a sentence, at most `longest` ids.
 
-    If there are more than `longest`, the first ones.
+    Ids that can't be in a prefix are left out.
     """
     written = remembered(_PREFIX, "", (choice, text))
     if not written:
@@ -136,22 +136,22 @@ def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, .
     loaded = load_model(choice)
     size = loaded.model.config.tgt_vocab_size
     excluded = {*loaded.target.special_tokens.suppressed, *loaded.end_ids}
-    words = [token for token in whole_numbers(written) if token < size and token not in excluded]
-    return tuple(words[:longest])
+    ids = [token for token in whole_numbers(written) if token < size and token not in excluded]
+    return tuple(ids[:longest])
 
 
 def search_after(prefix: Sequence[int]) -> None:
-    """Start the search after these ids; `go_back` undoes it. To be called from a callback."""
+    """Restart the search after these ids; `go_back` undoes it. To be called from a callback."""
     st.session_state.setdefault(_EARLIER, []).append(st.session_state[_PREFIX])
     st.session_state[_PREFIX] = ",".join(map(str, prefix))
 
 
 def go_back() -> None:
-    """Start the search where it did before the last `search_after`. To be called from a callback."""
+    """Undo the last `search_after`. To be called from a callback."""
     earlier = st.session_state.get(_EARLIER, [])
     st.session_state[_PREFIX] = earlier.pop() if earlier else ""
 
 
 def search_from_the_beginning() -> None:
-    """Start the search at its first token again. To be called from a callback."""
+    """Restart the search at its first token. To be called from a callback."""
     st.session_state[_PREFIX] = ""

@@ -1,4 +1,4 @@
-"""A beam search as the tree's view takes it."""
+"""A beam search in the form that its view draws."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STOPPED: dict[Ending, str] = {
     "limit": " … (stopped at the limit)",
     "positions": " … (stopped at the model's last position)",
 }
-"""After a sentence, by why it ended."""
+"""Appended to a sentence, by the reason for its end."""
 
 
 @dataclass(frozen=True)
 class DrawnTree:
-    """What the view takes: its nodes stand at the places of the tree's."""
+    """The arguments of the view; its nodes have the indices of the tree's."""
 
     nodes: list[TreeNode]
     hypotheses: list[ReturnedHypothesis]
@@ -33,7 +33,7 @@ class DrawnTree:
 
 
 def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> DrawnTree:
-    """Describe a search for its view; `limit` is the most tokens that a search can start after."""
+    """Prepare a search for its view; `limit` is the most tokens that a search can start after."""
     verdicts = Verdicts(tree, coder, beam_size)
     depths = range(1 + tree.nodes[-1].position)
     by_depth = [[node for node in tree.nodes if node.position == depth] for depth in depths]
@@ -56,7 +56,7 @@ def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> Dr
 
 
 def _cut(nodes: list[BeamNode], verdicts: Verdicts) -> float | None:
-    """The score below which all was pruned; None where an end with a better one was pruned too."""
+    """The score below which everything was pruned; None where an end with a better score was pruned too."""
     cut = verdicts.cuts.get(nodes[0].position)
     pruned = [node.score for node in nodes if node.fate == "pruned"]
     return None if cut is None or any(score > cut for score in pruned) else cut
@@ -78,7 +78,7 @@ def _node(node: BeamNode, verdicts: Verdicts, limit: int) -> TreeNode:
 
 
 def _numbers(node: BeamNode) -> list[tuple[str, str]]:
-    """Name and value of what there is to know of a node."""
+    """The numbers of a node: name and value."""
     if node.parent is None:
         return []
     return [

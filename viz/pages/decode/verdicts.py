@@ -1,4 +1,4 @@
-"""What became of each token of a beam search, in a sentence with the numbers that decided it."""
+"""The fate of each token in a beam search, in a sentence with the numbers that decided it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from viz.figures.labels import visible
 from viz.figures.numbers import MINUS, number
 
 _MOST_LISTED = 5
-"""Tokens that could not come, by name."""
+"""Blocked tokens that are named."""
 
 
 def percent(probability: float) -> str:
-    """A probability in percent, with as many digits as a small one needs."""
+    """Format a probability in percent, a small one in scientific notation."""
     if probability >= 0.0001:
         return f"{100 * probability:.2f} %"
     return f"{100 * probability:.1e} %".replace("-", MINUS)
 
 
 class Verdicts:
-    """Says of each node of a tree why it lived or died.
+    """Explains why each node of a tree was kept, pruned or finished.
 
     Attributes:
-        cuts: the score of the last candidate that was kept, by position; where none was, no entry.
+        cuts: the lowest score kept, by position; no entry where none was kept.
     """
 
     def __init__(self, tree: BeamTree, coder: Coder, beam_size: int) -> None:
@@ -42,49 +42,48 @@ class Verdicts:
                 self._returned.setdefault(node.index, []).append(place)
 
     def token(self, node: BeamNode) -> str:
-        """Its token, made visible."""
+        """The node's token, with invisible characters made visible."""
         return visible(self._coder.token(node.token_id))
 
     def n_candidates(self, node: BeamNode) -> int:
-        """How many continuations its step had."""
+        """The number of continuations at the node's step."""
         return self._tree.n_candidates[node.position - self._tree.n_given]
 
     def why(self, node: BeamNode) -> str:
-        """What became of it."""
+        """The sentence about a node."""
         says = {"given": self._given, "pruned": self._pruned, "finished": self._finished, "kept": self._kept}
         return says[node.fate](node) + self._closed(node)
 
     def _closed(self, node: BeamNode) -> str:
-        """Which tokens could not follow it, or that it was the only one that could come."""
+        """Which tokens were blocked after a node, or that it was the only one allowed."""
         if node.position == self._tree.forced_at:
-            return " Nothing else could come: at the limit the end is forced, and costs nothing."
+            return " Nothing else was allowed: at the limit the end is forced, at no cost."
         if node.index in self._tree.misspelling:
-            return " After it only what spells a name or a number as the source does could come."
+            return " After it only tokens that spell a name or number as the source does were allowed."
         closed = self._tree.repeating.get(node.index, ())
         if not closed:
             return ""
         listed = ", ".join(f"“{visible(self._coder.token(index))}”" for index in closed[:_MOST_LISTED])
         more = f" and {len(closed) - _MOST_LISTED} more" if len(closed) > _MOST_LISTED else ""
-        return f" After it {listed}{more} could not come: tokens in a row would have come again."
+        return f" After it {listed}{more} were blocked: they would have repeated a sequence of tokens."
 
     def _given(self, node: BeamNode) -> str:
         if node.parent is None:
-            return "The search begins after this token."
-        return f"You chose this token. The model itself had it as number {node.rank:,} here."
+            return "The search starts after this token."
+        return f"You chose this token. The model itself ranked it {node.rank:,} here."
 
     def _pruned(self, node: BeamNode) -> str:
         rank = f"number {node.rank} of {self.n_candidates(node):,} continuations"
         if node.ends:
             last = self._rank(node.position, self._beam_size)
             return (
-                f"Pruned: a sentence ends only where its end is among the {self._beam_size} best "
-                f"continuations. This was {rank}: its score {number(node.score)} lost against "
+                f"Pruned: a sentence ends only if its end is among the {self._beam_size} best "
+                f"continuations. This was {rank}: its score {number(node.score)} lost to "
                 f"{number(last.score)}, “{self.token(last)}”."
             )
         cut = self.cuts[node.position]
         return (
-            f"Pruned: {rank}. Its score {number(node.score)} lost against {number(cut)}, the last of those "
-            "that were kept."
+            f"Pruned: {rank}. Its score {number(node.score)} lost to {number(cut)}, the lowest that was kept."
         )
 
     def _rank(self, position: int, rank: int) -> BeamNode:
@@ -95,24 +94,24 @@ class Verdicts:
             return f"It ended the sentence, which was returned as number {returned[0]}."
         worst = self._tree.hypotheses[-1].score
         return (
-            f"It ended the sentence, but with a score of {number(node.score)} it lost against "
-            f"{number(worst)}, the last of the {len(self._tree.hypotheses)} that were returned."
+            f"It ended the sentence, but with a score of {number(node.score)} it lost to "
+            f"{number(worst)}, the lowest of the {len(self._tree.hypotheses)} that were returned."
         )
 
     def _kept(self, node: BeamNode) -> str:
         rank = f"Kept: number {node.rank} of {self.n_candidates(node):,} continuations"
         if returned := self._returned.get(node.index):
-            stopped = " There the search reached its limit." if node.index in self._tree.leaves else ""
+            stopped = " The search reached its limit there." if node.index in self._tree.leaves else ""
             return f"{rank}. {_sentences(returned)} through it.{stopped}"
         last = max(n.position for n in self._descendants(node))
         if last == self._tree.nodes[-1].position:
             return f"{rank}. {self._left_over(node, last)}"
         if last > node.position:
-            return f"{rank}, and so were some continuations, but at step {last} the last of them was lost."
-        return f"{rank}, but it died at the next step: {self._best_continuation(node)}"
+            return f"{rank}, as were some of its continuations, but the last of them was lost at step {last}."
+        return f"{rank}, but lost at the next step: {self._best_continuation(node)}"
 
     def _descendants(self, node: BeamNode) -> list[BeamNode]:
-        """The node and all that was kept after it."""
+        """The node and everything kept after it."""
         found = [node]
         for at in found:
             found += [child for child in self._children.get(at.index, []) if child.fate == "kept"]
@@ -124,8 +123,8 @@ class Verdicts:
         if score > worst:
             return f"It had not ended when the search reached its limit of {last} tokens."
         return (
-            f"It was still followed when the search ended: its score was {number(score)} then, not better "
-            f"than {number(worst)}, the last of the {len(self._tree.hypotheses)} that were returned."
+            f"It was still active when the search ended: its score was {number(score)} then, no better "
+            f"than {number(worst)}, the lowest of the {len(self._tree.hypotheses)} that were returned."
         )
 
     def _best_continuation(self, node: BeamNode) -> str:
@@ -133,19 +132,19 @@ class Verdicts:
         children = self._children.get(node.index)
         if not children:
             return (
-                f"none of its continuations was among the {self._tree.n_listed} best, and {cut} was needed "
-                "to be kept."
+                f"none of its continuations was among the {self._tree.n_listed} best; a score of {cut} was "
+                "needed."
             )
         best = max(children, key=lambda child: child.score)
         if best.fate == "finished":
-            return f"all that came of it ended with a score of {number(best.score)} and was not returned."
-        return (
-            f"its best continuation, “{self.token(best)}”, had {number(best.score)} where {cut} was needed."
-        )
+            return (
+                f"its best continuation ended with a score of {number(best.score)}, too low to be returned."
+            )
+        return f"its best continuation, “{self.token(best)}”, scored {number(best.score)}; {cut} was needed."
 
 
 def _sentences(places: Sequence[int]) -> str:
-    """Which returned sentences go through a node, with the verb."""
+    """Name the returned sentences that pass through a node, with the verb."""
     if len(places) == 1:
         return f"Returned sentence {places[0]} goes"
     return f"Returned sentences {', '.join(map(str, places[:-1]))} and {places[-1]} go"

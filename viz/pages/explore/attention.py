@@ -1,4 +1,4 @@
-"""The attention of one run: the viewer, and what is said of it."""
+"""The attention of one run: the viewer, and the words about what it shows."""
 
 from __future__ import annotations
 
@@ -8,56 +8,52 @@ import streamlit as st
 
 from transformer.analysis.attention_maps import attention_record, attentions, n_layers
 from transformer.model.attention import scaled_dot_product_attention
-from transformer.run import Run
-from viz.pages.explore.asked import Asked, held_run
 from viz.pages.explore.saving import figure, file_name, save_view
+from viz.pages.explore.viewed_run import viewed_run
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.attention_words import look_for, what
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import goes_into_italian
-from viz.session import current_choice, current_model, load_model, run_of, token_unit
-from viz.text_session import current_texts
+from viz.pages.shared.sentence import SentenceRun
+from viz.session import RunKey, load_model, run_of
 from viz.viewer.viewer_run import ViewerRun, view_run
 
 BEFORE = "the run before"
-"""What the sentence and model are called that were explored before these, where both have as many tokens."""
+"""Name of the previously explored run, for comparison where both have the same number of tokens."""
 _EXPLORED = "explored"
 
 
 @st.fragment
-def attention_section(run: Run) -> None:
-    """Draw the section; what is chosen in it draws only this section again."""
-    loaded, unit = current_model(), token_unit()
-    held = held_run(_asked(), run, _before(run))
-    choice = viewer(held, key="viewer")
+def attention_section(sentence: SentenceRun) -> None:
+    """Draw the section; a choice in it redraws only this section."""
+    run = sentence.run
+    viewed = viewed_run(sentence.key, run, _before(sentence))
+    choice = viewer(viewed, key="viewer")
     with st.container(horizontal=True, horizontal_alignment="right"):
         with st.container(width="content"):
-            save_view(run, held, choice)
+            save_view(sentence, viewed, choice)
         with st.container(width="content"):
-            save_menu(lambda: figure(run, choice), name=file_name(choice), key="save_attention")
+            save_menu(lambda: figure(sentence, choice), name=file_name(choice), key="save_attention")
     computed_by(
         scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
     )
-    prose(what(choice.attention, unit, by_words=choice.by == "word", kind=loaded.model.config.kind))
-    prose(f"**Look for** {look_for(choice.attention, unit, into_italian=goes_into_italian(loaded))}")
+    prose(what(choice.attention, sentence.unit, by_words=choice.by == "word", kind=sentence.config.kind))
+    into_italian = goes_into_italian(sentence.loaded)
+    prose(f"**Look for** {look_for(choice.attention, sentence.unit, into_italian=into_italian)}")
 
 
-def _asked() -> Asked:
-    return Asked(current_choice(), *current_texts())
-
-
-def _before(run: Run) -> dict[str, Callable[[], ViewerRun]]:
-    """The run before, if this one can be compared with it cell by cell."""
+def _before(sentence: SentenceRun) -> dict[str, Callable[[], ViewerRun]]:
+    """The run before this one, if the two can be compared cell by cell."""
+    trace = sentence.run.trace
     shapes = [
-        (n_layers(run.trace, name), *attention_record(run.trace, name, 0).weights.shape)
-        for name in attentions(run.trace)
+        (n_layers(trace, name), *attention_record(trace, name, 0).weights.shape) for name in attentions(trace)
     ]
     before, now = st.session_state.get(_EXPLORED, (None, None))
-    if now is None or now[0] != _asked():
-        before, now = now, (_asked(), shapes)
+    if now is None or now[0] != sentence.key:
+        before, now = now, (sentence.key, shapes)
         st.session_state[_EXPLORED] = before, now
     if before is None or before[1] != shapes:
         return {}
-    asked: Asked = before[0]
-    return {BEFORE: lambda: view_run(run_of(*asked), load_model(asked.choice))}
+    key: RunKey = before[0]
+    return {BEFORE: lambda: view_run(run_of(*key), load_model(key.choice))}

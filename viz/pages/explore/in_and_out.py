@@ -1,4 +1,4 @@
-"""Input and output of a run: what was written, tokens and ids, and step by step the best next tokens."""
+"""Input and output of a run: the written sentence, tokens and ids, and the best next tokens at each step."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from transformer.text.subwords import SubwordCoder
 from viz.figures.labels import visible_in_full
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import mask_token, target_noun
+from viz.pages.shared.sentence import SentenceRun
 from viz.pages.shared.tokens import show_source, show_steps
 from viz.run_figures.decoding import steps_figure
-from viz.session import current_model, current_theme
 
 SUBWORDS_NOTE = "The sub-words of one word are framed together."
 OWN_SUBWORDS_NOTE = (
     "The sub-words of one word are framed together; ▁ is the space before a word. Nothing typed is unknown "
-    "to this model: a character that it has no piece for is spelled by its bytes, such as <0xE2>."
+    "to this model: a character without a piece of its own is spelled by its bytes, such as <0xE2>."
 )
 STRIP_TITLES = {
-    "encoder-decoder": "The source as the model gets it",
-    "decoder-only": "The prompt as the model gets it",
-    "encoder-only": "The sentence as the model gets it",
+    "encoder-decoder": "The source as the model reads it",
+    "decoder-only": "The prompt as the model reads it",
+    "encoder-only": "The sentence as the model reads it",
 }
 WORDLESS = (
-    "Nothing, in words: this model has no generator. What its last layer makes of each token are {d_model} "
-    "numbers, for another model to continue with. Here is how they are computed."
+    "No words: this model has no generator. Its last layer turns each token into {d_model} numbers, for "
+    "another model to use. Here is how they are computed."
 )
 
 
-def output_line(run: Run) -> None:
-    """Draw what the model wrote: what everything else on the page is about."""
-    loaded = current_model()
+def output_line(sentence: SentenceRun) -> None:
+    """Draw the sentence that the model wrote, which the rest of the page explains."""
+    run = sentence.run
     if not run.steps:
-        st.markdown(WORDLESS.format(d_model=loaded.model.config.d_model))
+        st.markdown(WORDLESS.format(d_model=sentence.config.d_model))
     elif not run.has_numbers:
         st.warning(NOT_FINITE)
     else:
-        _translation(run, loaded)
+        _translation(run, sentence.loaded)
 
 
-def input_section(run: Run) -> None:
-    """Draw what the model reads: tokens and ids."""
-    loaded = current_model()
+def input_section(sentence: SentenceRun) -> None:
+    """Draw the tokens that the model reads, with their ids."""
+    source = sentence.loaded.source
     st.header("Input")
-    title = STRIP_TITLES[loaded.model.config.kind]
-    show_source(run, loaded.source, key="source_strip", title=title, note=_note(loaded.source))
+    title = STRIP_TITLES[sentence.config.kind]
+    show_source(sentence.run, source, key="source_strip", title=title, note=_note(source))
 
 
-def output_section(run: Run) -> None:
-    """Draw step by step the tokens with the best others."""
+def output_section(sentence: SentenceRun) -> None:
+    """Draw the tokens of the output step by step, each with the most probable alternatives."""
+    run, coder = sentence.run, sentence.loaded.target
     if not run.steps or not run.has_numbers:
         return
-    coder = current_model().target
     st.header("Output")
     in_place = run.decoder_input is None
     show_steps(
@@ -70,7 +70,7 @@ def output_section(run: Run) -> None:
         forced=not run.generated,
     )
     save_menu(
-        lambda: steps_figure(run.steps, coder, theme=current_theme()),
+        lambda: steps_figure(run.steps, coder, theme=sentence.theme),
         name=f"next-{coder.unit}s",
         key="save_steps",
     )
@@ -83,7 +83,7 @@ def _note(coder: Coder) -> str:
 
 
 def _translation(run: Run, loaded: LoadedModel) -> None:
-    how = _what_came_out(run, loaded)
+    how = _how_written(run, loaded)
     if run.decoder_input is None and not run.generated:
         st.caption(how)
         return
@@ -101,14 +101,11 @@ def _stopped(run: Run, loaded: LoadedModel) -> str:
 
 
 def _passed_over(run: Run, loaded: LoadedModel) -> str:
-    """Where the most probable token could not be chosen, and why."""
+    """Name the steps at which the most probable token was not allowed, and why."""
     unit = loaded.target.unit
     reasons = (
-        (attrgetter("repeating"), f"with it {unit}s in a row would have come again"),
-        (
-            attrgetter("misspelling"),
-            "a name or a number of the source would have been spelled otherwise, or lost",
-        ),
+        (attrgetter("repeating"), f"it would have repeated a sequence of {unit}s"),
+        (attrgetter("misspelling"), "it would have misspelled or dropped a name or number of the source"),
     )
     said = []
     for closed_at, reason in reasons:
@@ -123,22 +120,22 @@ def _passed_over(run: Run, loaded: LoadedModel) -> str:
     return " ".join(said)
 
 
-def _what_came_out(run: Run, loaded: LoadedModel) -> str:
+def _how_written(run: Run, loaded: LoadedModel) -> str:
     unit: Unit = loaded.target.unit
     if run.decoder_input is None:
-        return _of_masks(run, unit, knows_masks=mask_token(loaded) is not None)
+        return _at_masks(run, unit, knows_masks=mask_token(loaded) is not None)
     if not run.generated:
-        return f"The target, as given: the model was shown its {unit}s so far at each step (teacher forcing)."
+        return f"The target as given: at each step the model reads its {unit}s so far (teacher forcing)."
     is_prompt = run.encoder_input is None
-    result = "The prompt, and how it continues" if is_prompt else f"Its {target_noun(loaded)}"
+    result = "The prompt and its continuation" if is_prompt else f"Its {target_noun(loaded)}"
     return f"{result}: the most probable {unit} at each step (greedy decoding)."
 
 
-def _of_masks(run: Run, unit: Unit, *, knows_masks: bool) -> str:
+def _at_masks(run: Run, unit: Unit, *, knows_masks: bool) -> str:
     if run.generated:
-        return f"In the place of each mask the model put the {unit} that it holds most probable there."
-    offer = f" Mask a {unit}, and it has to find it." if knows_masks else ""
+        return f"At each mask the model put the {unit} that it considers most probable."
+    offer = f" Mask a {unit}, and the model must guess it." if knows_masks else ""
     return (
-        f"For each position the model says how probable every {unit} is there. No {unit} is masked, so it "
-        f"sees the one that it is asked about.{offer}"
+        f"The probability of every {unit} at each position. No {unit} is masked, so the model sees the one "
+        f"that it predicts.{offer}"
     )

@@ -1,4 +1,4 @@
-"""Explore, the start page: a sentence goes in, words come out, every head shows where it looked."""
+"""Explore, the start page: a sentence goes in, words come out, and every head shows where it looked."""
 
 import streamlit as st
 
@@ -12,9 +12,9 @@ from viz.session import current_model
 with st.container(horizontal=True, vertical_alignment="bottom"):
     st.title("Explore", width="content")
     st.caption(introduction(current_model()) + invitation(), width="stretch")
-run = sentence_box()
-if run is not None:
-    output_line(run)
-    attention_section(run)
-    input_section(run)
-    output_section(run)
+sentence = sentence_box()
+if sentence is not None:
+    output_line(sentence)
+    attention_section(sentence)
+    input_section(sentence)
+    output_section(sentence)

@@ -16,6 +16,6 @@ st.markdown(
     "with its own weights and on your sentence, beside the model as it should be."
 )
 mode = pick_mode()
-run = sentence_box(with_target=False, most_tokens=MOST_TOKENS)
-if run is not None:
-    (guess_view if mode == GUESS else mistake_view)(run)
+sentence = sentence_box(with_target=False, most_tokens=MOST_TOKENS)
+if sentence is not None:
+    (guess_view if mode == GUESS else mistake_view)(sentence.run)

@@ -1,21 +1,21 @@
-"""One norm of one run: its statistics, its distribution, its gamma and beta."""
+"""One norm of a run: its statistics, the distribution of its numbers, its gamma and beta."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from transformer.analysis.norms import NormNumbers, norm_numbers, norm_tokens
-from transformer.model.trace import NormRecord
-from transformer.run import Run
+from transformer.model.trace import NormRecord, Trace
 from viz.figures.labels import visible
 from viz.figures.numbers import number, span
 from viz.pages.layer_norm.words import NORMS
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.pages.shared.sentence import SentenceRun
 from viz.run_figures.norms import parameters_figure, statistics_figure, values_figure
-from viz.session import current_model, current_theme
+from viz.theme import Theme
 from viz.widgets import forget_choice, pick
 
 ALL_TOKENS = -1
@@ -23,9 +23,9 @@ NAMES = {
     "self_attn_norm": "norm of self-attention",
     "cross_attn_norm": "norm of cross-attention",
     "feed_forward_norm": "norm of feed-forward",
-    "self_attn_post_norm": "norm of what self-attention adds",
-    "cross_attn_post_norm": "norm of what cross-attention adds",
-    "feed_forward_post_norm": "norm of what the feed-forward adds",
+    "self_attn_post_norm": "norm of self-attention's output",
+    "cross_attn_post_norm": "norm of cross-attention's output",
+    "feed_forward_post_norm": "norm of the feed-forward's output",
     "final_norm": "final norm",
     "self_attn.q_norm": "norm of self-attention's queries",
     "self_attn.k_norm": "norm of self-attention's keys",
@@ -37,24 +37,23 @@ OUTSIDE = {
     "tgt_embedding.norm": "Decoder: norm after the embeddings",
     "generator_transform.norm": "Norm before the generator",
 }
-"""Norms outside of the stacks, by their paths."""
+"""Norms outside the stacks, by path."""
 
 
 @st.fragment
-def norm_section(run: Run) -> None:
-    """Draw the chosen norm; what is picked draws only this section again."""
+def norm_section(sentence: SentenceRun) -> None:
+    """Draw the chosen norm; a choice in the section redraws only this section."""
     st.header("One norm")
-    records = {record.path: record for record in run.trace.norms()}
-    record, token = _pick(run, records)
+    trace, model = sentence.run.trace, sentence.loaded.model
+    record, token = _pick(trace)
     head = _pick_head(record)
     inside = "" if head is None else f", those of head {head} (all heads share γ)"
-    model = current_model().model
-    norm, words = norm_numbers(model, run.trace, record.path, head), NORMS[model.config.norm]
+    norm, words = norm_numbers(model, trace, record.path, head), NORMS[sentence.config.norm]
     _, normalized, after = norm.stages
     dimension = _pick_dimension(len(norm.gamma))
     explain(
         what=f"The norm `{record.path}` sees {len(norm.tokens)} tokens of {len(norm.gamma)} numbers "
-        f"each{inside}. It {words.what}: no token knows of another, and no sentence of the batch of another.",
+        f"each{inside}. It {words.what}: tokens do not affect each other, nor do the sentences of a batch.",
         formula=_formula(norm, words.formula, max(token, 0), dimension),
         look=f"the diamonds: {_filled(words.look, norm, normalized)}. "
         f"{_filled(words.made, norm, after)}: the squares.",
@@ -62,13 +61,14 @@ def norm_section(run: Run) -> None:
         path=record.path,
     )
     name = record.path.replace(".", "-") + ("" if head is None else f"-head{head}")
-    _figures(name, norm, token, words.learned)
+    _figures(name, norm, token, words.learned, sentence.theme)
 
 
-def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, int]:
+def _pick(trace: Trace) -> tuple[NormRecord, int]:
+    records = {record.path: record for record in trace.norms()}
     left, right = st.columns([3, 2])
     path = pick(left.selectbox, "Norm", list(records), key="norm", format_func=_in_words)
-    tokens = norm_tokens(run.trace, path)
+    tokens = norm_tokens(trace, path)
     token = pick(
         right.selectbox,
         "Token",
@@ -80,7 +80,7 @@ def _pick(run: Run, records: Mapping[str, NormRecord]) -> tuple[NormRecord, int]
 
 
 def _pick_head(record: NormRecord) -> int | None:
-    """The head to look at of a norm inside of heads; None for one of whole vectors."""
+    """The chosen head of a norm within heads; None for a norm of whole vectors."""
     if record.input.dim() == 3:
         return None
     label = "Head of keys and values" if record.path.endswith("k_norm") else "Head"
@@ -88,7 +88,7 @@ def _pick_head(record: NormRecord) -> int | None:
 
 
 def _in_words(path: str) -> str:
-    """A norm's path (encoder.layers.0.self_attn_norm and so on) in words."""
+    """A norm's path, such as encoder.layers.0.self_attn_norm, in words."""
     if path in OUTSIDE:
         return OUTSIDE[path]
     stack, *parts = path.split(".")
@@ -103,7 +103,7 @@ def _token_in_words(position: int, tokens: Sequence[str]) -> str:
 
 def _pick_dimension(width: int) -> int:
     forget_choice("norm_dimension", lambda dimension: dimension < width)
-    return st.slider("Dimension of the formula", 0, width - 1, 0, key="norm_dimension", bind="query-params")
+    return st.slider("Dimension in the formula", 0, width - 1, 0, key="norm_dimension", bind="query-params")
 
 
 def _formula(norm: NormNumbers, formula: str, token: int, dimension: int) -> str:
@@ -122,16 +122,15 @@ def _formula(norm: NormNumbers, formula: str, token: int, dimension: int) -> str
 
 
 def _filled(text: str, norm: NormNumbers, stage: str) -> str:
-    """Put the ranges of a stage's statistics, over the tokens, into a sentence about them."""
+    """Fill the ranges of a stage's statistics over the tokens into a sentence."""
     return text.format(mean=span(norm.means[stage]), spread=span(norm.spreads[stage]))
 
 
-def _figures(slug: str, norm: NormNumbers, token: int, learned: str) -> None:
-    theme = current_theme()
+def _figures(slug: str, norm: NormNumbers, token: int, learned: str, theme: Theme) -> None:
     show(
         statistics_figure(norm, theme=theme),
         name=f"norm-statistics-{slug}",
-        caption=f"Mean and {norm.spread} over the numbers of each token, before and after the norm.",
+        caption=f"Mean and {norm.spread} of each token's numbers, before and after the norm.",
         key="norm_statistics",
     )
     left, right = st.columns(2)
@@ -140,7 +139,7 @@ def _figures(slug: str, norm: NormNumbers, token: int, learned: str) -> None:
         show(
             values_figure(norm, None if token == ALL_TOKENS else token, theme=theme),
             name=f"norm-distribution-{slug}",
-            caption=f"How the numbers of {whose} spread, before and after the norm.",
+            caption=f"The distribution of the numbers of {whose}, before and after the norm.",
             key="norm_distribution",
         )
     with right:

@@ -1,4 +1,4 @@
-"""Layer norm: what it does to every token, and how it keeps the residual stream in bounds."""
+"""Layer norm: what it does to each token, and how it keeps the residual stream in bounds."""
 
 import streamlit as st
 
@@ -11,11 +11,11 @@ from viz.session import current_model
 
 st.title("Layer norm")
 prose(
-    "Every sublayer adds its output to the residual stream, so the numbers in it may grow from layer to "
+    "Every sublayer adds its output to the residual stream, so its numbers may grow from layer to "
     f"layer. {NORMS[current_model().model.config.norm].introduction}"
 )
-run = sentence_box()
-if run is not None:
-    norm_section(run)
-    residual_section(run)
-    pre_and_post_section(run)
+sentence = sentence_box()
+if sentence is not None:
+    norm_section(sentence)
+    residual_section(sentence)
+    pre_and_post_section(sentence)

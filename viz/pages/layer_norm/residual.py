@@ -1,4 +1,4 @@
-"""The residual stream along the layers of a run, and of two untrained models that differ in their norms."""
+"""The residual stream through the layers of a run, and of two untrained models that differ in their norms."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from transformer.analysis.attention_maps import stacks
 from transformer.analysis.residual import stream_lengths
 from transformer.model.config import TransformerConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.run import Run
 from viz.figures.norms import growth
 from viz.pages.layer_norm.words import NORMS
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.pages.shared.sentence import SentenceRun
 from viz.run_figures.norms import residual_figure
-from viz.session import current_choice, current_model, current_theme, twin_run
-from viz.text_session import current_texts
+from viz.session import twin_run
 from viz.widgets import pick_seed
 
 MOST_PARAMETERS = 100_000_000
-"""Models up to this size are made twice more, with random weights: two larger ones would fill the memory."""
+"""Up to this size, two more models with random weights are made; larger ones would fill the memory."""
 
 
-def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
-    """What the place of the norms means, and the formula of one sublayer (section 3.1)."""
+def _norm_position(config: TransformerConfig) -> tuple[str, str]:
+    """What the position of the norms means, and the formula of one sublayer (section 3.1)."""
     words = NORMS[config.norm]
     weakened = "" if config.residual_scale == 1 else rf"{config.residual_scale:g} \cdot "
     if config.norm_position == "post":
         learned, at_first = ("γ", "γ is 1") if config.norm == "rms" else ("γ and β", "γ is 1 and β is 0")
         return (
             "This model is **post-norm**, as in the paper: the norm follows the sum, so after each "
-            f"sublayer the length of a token's vector is set by {learned} alone (√d_model while {at_first}).",
+            f"sublayer {learned} alone set the length of a token's vector (√d_model while {at_first}).",
             rf"x \leftarrow \text{{{words.name}}}(x + {weakened}\text{{Sublayer}}(x))",
         )
     if isinstance(config.final_norm, str):
@@ -40,8 +39,8 @@ def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
     inner = rf"\text{{Sublayer}}(\text{{{words.name}}}(x))"
     if config.norm_position == "both":
         return (
-            "This model has a norm **before and after** each sublayer: one of what the sublayer reads, one "
-            "of what it adds. So what is added has a length that γ sets, and the sum itself is never "
+            "This model has a norm **before and after** each sublayer: one of its input, one of its output. "
+            "So γ sets the length of what is added, and the sum itself is never "
             f"normalized; {end}.",
             rf"x \leftarrow x + {weakened}\text{{{words.name}}}'({inner})",
         )
@@ -60,25 +59,26 @@ def _place_of_norms(config: TransformerConfig) -> tuple[str, str]:
 
 
 @st.fragment
-def residual_section(run: Run) -> None:
-    """Draw how the stream of this run grows through both stacks."""
+def residual_section(sentence: SentenceRun) -> None:
+    """Draw how the stream of this run grows through each stack."""
     st.header("The residual stream along the layers")
-    what, formula = _place_of_norms(current_model().model.config)
-    sides = stacks(run.trace)
-    _, lengths = stream_lengths(run.trace, sides[0])
+    what, formula = _norm_position(sentence.config)
+    trace = sentence.run.trace
+    present = stacks(trace)
+    _, lengths = stream_lengths(trace, present[0])
     explain(
         what=what,
-        formula=rf"\begin{{gathered}} {formula} \\ \text{{{sides[0]}, mean length of }} x: \; "
+        formula=rf"\begin{{gathered}} {formula} \\ \text{{{present[0]}, mean length of }} x: \; "
         rf"{lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} \end{{gathered}}",
-        look="which sublayers lengthen the stream most, and whether one token runs away from the others.",
-        computed=EncoderLayer.forward if sides[0] == "encoder" else DecoderLayer.forward,
-        path=", ".join(f"{stack}.layers.0.resid_pre, …" for stack in sides),
+        look="which sublayers lengthen the stream most, and whether one token's vector outgrows the others.",
+        computed=EncoderLayer.forward if present[0] == "encoder" else DecoderLayer.forward,
+        path=", ".join(f"{stack}.layers.0.resid_pre, …" for stack in present),
     )
     each = st.toggle("Draw a line for each token", key="norm_tokens", bind="query-params")
-    for stack in sides:
+    for stack in present:
         st.markdown(f"**{stack.capitalize()}**")
         show(
-            residual_figure(run.trace, stack, each_token=each, theme=current_theme()),
+            residual_figure(trace, stack, each_token=each, theme=sentence.theme),
             name=f"residual-{stack}",
             caption=f"Euclidean length of the tokens' vectors in the {stack}, from its input to its "
             "last layer.",
@@ -87,46 +87,45 @@ def residual_section(run: Run) -> None:
 
 
 @st.fragment
-def pre_and_post_section(run: Run) -> None:
+def pre_and_post_section(sentence: SentenceRun) -> None:
     """Draw the stream of two untrained models of the same sizes, one pre-norm and one post-norm."""
     st.header("Pre-norm and post-norm before training")
-    n_parameters = sum(weights.numel() for weights in current_model().model.parameters())
+    n_parameters = sum(weights.numel() for weights in sentence.loaded.model.parameters())
     if n_parameters > MOST_PARAMETERS:
         st.markdown(
             f"This model has {n_parameters / 1e6:.0f} million parameters: two random ones of its sizes would "
             "take too much of the server's memory. Choose a smaller model to compare them."
         )
         return
-    sides = stacks(run.trace)
+    present = stacks(sentence.run.trace)
     seed = pick_seed(st.number_input, "Seed of the random weights", key="norm_seed")
-    choice, texts = current_choice(), current_texts()
     with st.spinner("Running two random models …", show_time=True):
-        twins = {f"{place}-norm": twin_run(choice, *texts, seed, place) for place in ("pre", "post")}
-    streams = {name: stream_lengths(twin.trace, sides[-1])[1] for name, twin in twins.items()}
-    is_parallel = current_model().model.config.parallel_residual
-    in_turn = " Unlike in the loaded one, sublayers come one after the other." if is_parallel else ""
+        twins = {f"{place}-norm": twin_run(*sentence.key, seed, place) for place in ("pre", "post")}
+    streams = {name: stream_lengths(twin.trace, present[-1])[1] for name, twin in twins.items()}
+    is_parallel = sentence.config.parallel_residual
+    in_turn = " Unlike in the chosen model, their sublayers run in sequence." if is_parallel else ""
     explain(
-        what="Two models of the same sizes as the loaded one, with the same random weights and the same "
-        "sentence; they differ in nothing but the place of their norms (pre-norm has a final norm after "
+        what="Two models of the chosen model's sizes, with the same random weights and the same "
+        "sentence; they differ only in the position of their norms (pre-norm has a final norm after "
         f"its last layer).{in_turn} That one choice decides how deep a stack can be trained without a warmup "
         "(Xiong et al. 2020). For more layers, choose a random model in the sidebar.",
-        formula=rf"\begin{{gathered}} \text{{{sides[-1]}, mean length from its input to its last layer}} \\ "
+        formula=rf"\begin{{gathered}} \text{{{present[-1]}, mean length from input to last layer}} \\ "
         + r" \\ ".join(
             rf"\text{{{name}: }} {lengths[0].mean():.2f} \to {lengths[-1].mean():.2f} "
             rf"= {lengths[0].mean():.2f} \cdot {lengths[-1].mean() / lengths[0].mean():.2f}"
             for name, lengths in streams.items()
         )
         + r"\end{gathered}",
-        look="the pre-norm stream, to which every sublayer adds, while post-norm brings it back to the "
-        "same length each time.",
+        look="the pre-norm stream, which every sublayer lengthens, and the post-norm one, which each norm "
+        "brings back to the same length.",
         computed=DecoderLayer.residual,
     )
-    for stack in sides:
+    for stack in present:
         points = stream_lengths(twins["pre-norm"].trace, stack)[0]
         lengths_of = {name: stream_lengths(twin.trace, stack)[1] for name, twin in twins.items()}
         st.markdown(f"**{stack.capitalize()}**")
         show(
-            growth(points, lengths_of, theme=current_theme()),
+            growth(points, lengths_of, theme=sentence.theme),
             name=f"pre-and-post-norm-{stack}",
             caption=f"Euclidean length of the tokens' vectors in the {stack} of both untrained models.",
             key=f"pre_post_{stack}",

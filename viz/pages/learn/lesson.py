@@ -111,7 +111,7 @@ def _picture(key: str, picture: Picture, subject: Subject) -> None:
         case Viewing(chosen, views):
             held = view_run(subject.run, subject.loaded)
             first = replace(default_choice(held), **chosen(subject))
-            viewer(held, key=key, prefix=f"{key} ", first=first, subject=subject.text, views=views)
+            viewer(held, key=key, prefix=f"{key} ", first=first, owner=subject.text, views=views)
         case Training(task):
             watch(live_plan(task))
 

@@ -37,9 +37,9 @@ if not name:
     glossary()
     come_back()
 else:
-    run = sentence_box(with_target=False, most_tokens=MOST_TOKENS)
+    sentence = sentence_box(with_target=False, most_tokens=MOST_TOKENS)
     with st.container(horizontal=True):
         st.toggle("Show all answers", key=ALL, bind="query-params", help=ALL_NOTE)
         st.toggle("For a class", key=CLASS, bind="query-params", help=CLASS_NOTE, on_change=_enlarge)
-    if run is not None:
-        lesson_view(name, subject_of(run))
+    if sentence is not None:
+        lesson_view(name, subject_of(sentence.run))

@@ -1,4 +1,4 @@
-"""The masks of one sentence of the batch, and what they do to the softmax of one query."""
+"""The masks of one sentence of the batch, and their effect on the softmax of one query."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from transformer.analysis.attention_maps import Attention, attention_record, att
 from transformer.analysis.masks import Mask, masks_of
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.trace import AttentionRecord, Trace
+from viz.pages.masks.batch import BatchRun
 from viz.pages.masks.softmax import softmax_section
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.run_figures.masks import mask_figure
-from viz.session import current_model, current_theme
 from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
 
 FIRST_QUERY = 2
-"""The query that is followed at first: it has keys before it and after it."""
+"""The query shown at first: it has keys before and after it."""
 MASKS: dict[Mask, str] = {"padding": "Padding", "causal": "Causal", "combined": "Combined"}
 
 
 @st.fragment
-def mask_section(trace: Trace) -> None:
-    """Draw the masks of a chosen attention and sentence; what is picked draws only this section again."""
+def mask_section(batch: BatchRun) -> None:
+    """Draw the masks of the chosen attention and sentence; a choice redraws only this section."""
     st.header("The masks")
+    trace = batch.trace
     attention, sentence = _pick(trace)
     record = attention_record(trace, attention, 0)
     masks = masks_of(trace, attention, sentence)
@@ -32,11 +33,11 @@ def mask_section(trace: Trace) -> None:
         what=_what(
             attention,
             has_two_stacks=len(attentions(trace)) > 1,
-            has_padding=current_model().model.config.pad_id >= 0,
+            has_padding=batch.has_padding,
         ),
         formula=_formula(record, sentence, free),
-        look="the grey cells: point at one, and it says what closes it. A row is a query and shows what this "
-        "token may look at; the framed row is followed below.",
+        look="the grey cells: point at one to see what closes it. A row is a query and shows what its "
+        "token may look at; the framed row is the one below.",
         computed=causal_mask if attention == "decoder" else padding_mask,
         path=f"{record.path}.mask",
     )
@@ -47,12 +48,12 @@ def mask_section(trace: Trace) -> None:
             n_closed = int(sum(where.sum() for where in closed.values()))
             st.markdown(f"**{MASKS[mask]}**: {_count(n_closed, record.mask[sentence].numel())}")
             show(
-                mask_figure(trace, attention, mask, sentence, theme=current_theme(), marked=query),
+                mask_figure(trace, attention, mask, sentence, theme=batch.theme, marked=query),
                 name=f"{MASKS[mask]}-mask-{record.path}-sentence-{sentence + 1}",
                 caption="Blue: open. Grey and hatched: closed.",
                 key=f"mask_{MASKS[mask]}",
             )
-    softmax_section(trace, attention, sentence, query)
+    softmax_section(batch, attention, sentence, query)
 
 
 def _pick(trace: Trace) -> tuple[Attention, int]:
@@ -67,17 +68,16 @@ def _pick(trace: Trace) -> tuple[Attention, int]:
 def _what(attention: Attention, *, has_two_stacks: bool, has_padding: bool) -> str:
     decoder = "The decoder's input" if has_two_stacks else "A token"
     rule, padding = {
-        "encoder": ("The encoder may look forwards and backwards", ", so nothing but padding is closed"),
-        "decoder": (f"{decoder} may look at itself and what came before", "; padding is closed besides"),
+        "encoder": ("The encoder may look forwards and backwards", ", so only padding is closed"),
+        "decoder": (f"{decoder} may look at itself and what came before", "; padding is closed too"),
         "cross": (
-            "The decoder may look at every token of the source, which is complete when it begins to write",
+            "The decoder may look at every token of the source, which is complete before it starts to write",
             "; only the source's padding is closed",
         ),
     }[attention]
     return (
-        f"{rule}{padding if has_padding else ''}. The masks of all heads and layers are the same. Rows of "
-        f"{'padding' if has_padding else 'what fills up'} are computed too, but nobody reads what comes out "
-        "of them."
+        f"{rule}{padding if has_padding else ''}. All heads and layers share the same masks. Rows of "
+        f"{'padding' if has_padding else 'filler'} are computed too, but their output is never used."
     )
 
 

@@ -8,11 +8,11 @@ from viz.pages.shared.explain import prose
 
 st.title("Masks")
 prose(
-    "Sentences of one batch have to have one length, so the shorter ones are filled up with padding, "
-    "which nobody may look at. And a decoder that learns to write the next token must not see it: it may "
-    "look back only. Both rules are masks: cells of the attention that are closed before the softmax."
+    "Sentences in a batch must be equally long, so shorter ones are filled with padding, which is masked. "
+    "And a decoder that learns to predict the next token must not see it: it may only look back. Both rules "
+    "are masks, which close cells of the attention before the softmax."
 )
-trace = batch_box()
-if trace is not None:
-    batch_section(trace)
-    mask_section(trace)
+batch = batch_box()
+if batch is not None:
+    batch_section(batch)
+    mask_section(batch)

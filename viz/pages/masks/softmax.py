@@ -1,4 +1,4 @@
-"""What a mask does to one query: its scores before and after, and the softmax with and without it."""
+"""The effect of a mask on one query: its scores before and after, and the softmax with and without it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import streamlit as st
 from transformer.analysis.attention_maps import Attention, attention_record, n_layers
 from transformer.analysis.masks import SoftmaxRow, softmax_row
 from transformer.model.attention import masked_softmax
-from transformer.model.trace import Trace
 from viz.figures.numbers import number
+from viz.pages.masks.batch import BatchRun
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.run_figures.masks import softmax_figure
-from viz.session import current_theme
 from viz.widgets import HEAD
 
 
-def softmax_section(trace: Trace, attention: Attention, sentence: int, query: int) -> None:
+def softmax_section(batch: BatchRun, attention: Attention, sentence: int, query: int) -> None:
     """Draw one row of one head: a sentence of the batch, and the position of the token that looks."""
+    trace = batch.trace
     st.header("One query, with and without the mask")
     left, right = st.columns(2)
     layer = HEAD.pick_layer(left.selectbox, n_layers(trace, attention))
@@ -27,19 +27,19 @@ def softmax_section(trace: Trace, attention: Attention, sentence: int, query: in
     row = softmax_row(trace, attention, layer, head, query, sentence)
     lost = float(row.without_mask[~row.allowed].sum())
     explain(
-        what="The mask turns the scores of closed keys into −∞, and e to the power of −∞ is 0: the "
-        f"softmax shares the attention among the open keys alone. {_change(lost, bool(row.allowed.all()))}",
+        what="The mask sets the scores of closed keys to −∞, and e to the power of −∞ is 0: the "
+        f"softmax divides the attention among the open keys alone. {_change(lost, bool(row.allowed.all()))}",
         formula=_formula(row),
-        look="the striped bars over closed keys: what they hold is given to the open ones, in proportion, "
-        "so that the row sums to 1 again.",
+        look="the striped bars over closed keys: with the mask their weight goes to the open ones, in "
+        "proportion, so that the row still sums to 1.",
         computed=masked_softmax,
         path=f"{record.path}.scores, {record.path}.weights",
     )
     show(
-        softmax_figure(row, theme=current_theme()),
+        softmax_figure(row, theme=batch.theme),
         name=f"mask-softmax-{record.path}-head{head}-sentence{sentence + 1}-query{query}",
         caption="From top to bottom: the scores, the scores after the mask, and the softmax with the mask "
-        "beside the one without it.",
+        "next to the softmax without it.",
         key="mask_softmax",
     )
 

@@ -1,4 +1,4 @@
-"""The sinusoidal encoding with sliders: its formula, curves, map, similarities and wavelengths."""
+"""The sinusoidal encoding, with sliders: its formula, curves, map, similarities and wavelengths."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
+from transformer.loaded import LoadedModel
 from transformer.model.config import SinusoidLayout
 from transformer.model.positions import sinusoidal_encoding
 from transformer.model.positions import wavelengths as encoding_wavelengths
@@ -16,7 +17,7 @@ from viz.figures import positions as figures
 from viz.figures.numbers import number
 from viz.pages.shared.explain import computed_by, explain
 from viz.pages.shared.figure import show
-from viz.session import current_model, current_theme
+from viz.theme import Theme
 from viz.widgets import forget_choice, pick
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)
@@ -24,9 +25,9 @@ BASES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 FIRST_DIMENSIONS = (6, 7, 20, 32)
 PAIRS = {
     "interleaved": "Dimensions 2i and 2i + 1",
-    "halves": "In this model all sines stand before all cosines: dimensions i and i + d_model / 2",
-    "halves_to_base": "In this model all sines stand before all cosines, and the last wavelength is 2π · "
-    "base exactly: dimensions i and i + d_model / 2",
+    "halves": "In this model all sines come before all cosines: dimensions i and i + d_model / 2",
+    "halves_to_base": "In this model all sines come before all cosines, and the last wavelength is exactly "
+    "2π · base: dimensions i and i + d_model / 2",
 }
 _HALVES = ("i", r"i + d_\text{model} / 2")
 PARTS = {"interleaved": ("2i", "2i+1"), "halves": _HALVES, "halves_to_base": _HALVES}
@@ -43,13 +44,23 @@ POWERS = {"interleaved": _POWER, "halves": _POWER, "halves_to_base": r"i / (d_\t
 
 @dataclass(frozen=True)
 class Encoding:
-    """What the sliders make: (length, d_model) values, and the place in them that is chosen."""
+    """The encoding that the sliders describe, and the chosen position and pair in it.
+
+    Attributes:
+        values: (length, d_model).
+        base: of the wavelengths.
+        position: the chosen row.
+        pair: the chosen pair of dimensions.
+        layout: where sines and cosines are.
+        theme: the colours of its figures.
+    """
 
     values: NDArray[np.float32]
     base: int
     position: int
     pair: int
     layout: SinusoidLayout
+    theme: Theme
 
     @property
     def length(self) -> int:
@@ -63,36 +74,37 @@ class Encoding:
 
     @property
     def wavelengths(self) -> NDArray[np.float64]:
-        """Positions until each pair repeats."""
+        """Positions per full turn of each pair."""
         lengths: NDArray[np.float64] = encoding_wavelengths(self.width, self.base, self.layout).numpy()
         return lengths
 
     @property
     def power(self) -> str:
-        """The exponent of the chosen pair, in numbers."""
+        """The exponent of the chosen pair, with its numbers."""
         if self.layout == "halves_to_base":
             return f"{self.pair} / {max(self.width // 2 - 1, 1)}"
         return f"{2 * self.pair} / {self.width}"
 
     @property
     def dimensions(self) -> tuple[int, int]:
-        """Where the sine and the cosine of the chosen pair stand."""
+        """The dimensions of the chosen pair's sine and cosine."""
         if self.layout != "interleaved":
             return self.pair, self.pair + self.width // 2
         return 2 * self.pair, 2 * self.pair + 1
 
 
 @st.fragment
-def encoding_section() -> None:
-    """Draw the sliders and what they make; a slider draws only this section again."""
-    encoding = _sliders()
+def encoding_section(loaded: LoadedModel, theme: Theme) -> None:
+    """Draw the sliders and the encoding, in the layout of a model; a slider redraws only this section."""
+    config = loaded.model.config
+    encoding = _sliders(config.sinusoid_layout if config.positions == "sinusoidal" else "interleaved", theme)
     explain(
         what=f"Each of the {encoding.length} positions gets {encoding.width} numbers, its positional "
-        f"encoding. {PAIRS[encoding.layout]} form a pair, the sine and the cosine of the same angle; the "
+        f"encoding. {PAIRS[encoding.layout]} form a pair: the sine and the cosine of the same angle. The "
         "angle grows with the position, faster in the first pairs than in the last.",
         formula=_formula(encoding),
         look="how the first dimensions tell neighbours apart while the last ones hardly move: together "
-        "they number the positions as a clock's hands number the moments, from the second hand to the "
+        "they tell the position as the hands of a clock tell the time, from the second hand to the "
         "hour hand.",
         computed=sinusoidal_encoding,
     )
@@ -102,7 +114,7 @@ def encoding_section() -> None:
     _wavelengths(encoding)
 
 
-def _sliders() -> Encoding:
+def _sliders(layout: SinusoidLayout, theme: Theme) -> Encoding:
     first, second, third = st.columns(3)
     length = first.slider("Length (positions)", 2, 256, 50, key="pe_length", bind="query-params")
     width = pick(second.select_slider, "d_model (dimensions)", WIDTHS, value=128, key="pe_width")
@@ -116,9 +128,8 @@ def _sliders() -> Encoding:
     pair = right.slider(
         "Pair of dimensions i", 0, width // 2 - 1, min(3, width // 2 - 1), key="pe_pair", bind="query-params"
     )
-    config = current_model().model.config
-    layout: SinusoidLayout = config.sinusoid_layout if config.positions == "sinusoidal" else "interleaved"
-    return Encoding(sinusoidal_encoding(length, width, base, layout).numpy(), base, position, pair, layout)
+    values = sinusoidal_encoding(length, width, base, layout).numpy()
+    return Encoding(values, base, position, pair, layout, theme)
 
 
 def _formula(encoding: Encoding) -> str:
@@ -137,7 +148,7 @@ def _formula(encoding: Encoding) -> str:
 
 
 def _curves(encoding: Encoding) -> None:
-    st.subheader("Curves of chosen dimensions")
+    st.subheader("Curves of single dimensions")
     forget_choice("pe_dimensions", lambda chosen: all(dimension < encoding.width for dimension in chosen))
     dimensions = st.multiselect(
         f"Dimensions ({SINES[encoding.layout]})",
@@ -151,10 +162,9 @@ def _curves(encoding: Encoding) -> None:
         st.info("Choose at least one dimension.")
         return
     _show(
-        figures.encoding_curves(encoding.values, dimensions, theme=current_theme(), marked=encoding.position),
+        figures.encoding_curves(encoding.values, dimensions, theme=encoding.theme, marked=encoding.position),
         "curves",
-        "Each point is the value that the dimension has at a position; the dotted line is pos = "
-        f"{encoding.position}.",
+        f"The value of each dimension at each position; the dotted line marks pos = {encoding.position}.",
     )
     computed_by(sinusoidal_encoding)
 
@@ -162,9 +172,9 @@ def _curves(encoding: Encoding) -> None:
 def _map(encoding: Encoding) -> None:
     st.subheader("Every position, every dimension")
     _show(
-        figures.encoding_map(encoding.values, theme=current_theme(), marked=encoding.position),
+        figures.encoding_map(encoding.values, theme=encoding.theme, marked=encoding.position),
         "map",
-        "A row is what is added to the token at that position: orange is positive, blue negative. "
+        "A row is the vector added to the token at that position: orange is positive, blue negative. "
         f"Position {encoding.position} is framed.",
     )
     computed_by(sinusoidal_encoding)
@@ -175,23 +185,23 @@ def _similarity(encoding: Encoding) -> None:
     angles = 2 * np.pi / encoding.wavelengths
     one_apart = float(np.cos(angles).mean())
     explain(
-        what="The cosine of the angle between the encodings of two positions depends on their distance "
-        "alone: the same offset looks the same at the beginning and at the end of a sentence.",
+        what="The cosine of the angle between the encodings of two positions depends only on their "
+        "distance: an offset looks the same at the beginning and at the end of a sentence.",
         formula=r"\cos(PE(pos), PE(pos + k)) = \frac{2}{d_\text{model}} \sum_i \cos\left("
         rf"\frac{{k}}{{base^{{{POWERS[encoding.layout]}}}}}\right) \qquad k = 1: \; {number(one_apart, 4)}",
         look="how fast the similarity falls over the first few offsets, and that each diagonal of the map "
         "has one colour. With a small base the waves repeat within the sentence, and distant positions "
-        "become alike again.",
+        "become similar again.",
         computed=figures.cosine_similarity,
     )
     left, right = st.columns(2)
-    theme = current_theme()
+    theme = encoding.theme
     with left:
         figure = figures.similarity_by_offset(encoding.values, theme=theme)
-        _show(figure, "similarity-by-offset", "Cosine similarity of two positions by how far they are apart.")
+        _show(figure, "similarity-by-offset", "Cosine similarity of two positions by their distance.")
     with right:
         figure = figures.position_similarity(encoding.values, theme=theme)
-        _show(figure, "similarity-map", "Cosine similarity of every two positions.")
+        _show(figure, "similarity-map", "Cosine similarity of every pair of positions.")
 
 
 def _wavelengths(encoding: Encoding) -> None:
@@ -200,19 +210,19 @@ def _wavelengths(encoding: Encoding) -> None:
     slow = int((lengths > encoding.length).sum())
     explain(
         what=f"Each pair of dimensions turns at its own speed: the first repeats after {lengths[0]:.2f} "
-        f"positions, the last after {lengths[-1]:,.0f}. {slow} of the {len(lengths)} pairs do not even "
-        f"turn once within {encoding.length} positions.",
+        f"positions, the last after {lengths[-1]:,.0f}. {slow} of the {len(lengths)} pairs do not "
+        f"complete a turn within {encoding.length} positions.",
         formula=rf"\lambda_i = 2\pi \cdot base^{{{POWERS[encoding.layout]}}}, \qquad "
         rf"\lambda_{{{encoding.pair}}} = 2\pi \cdot "
         rf"{encoding.base}^{{{encoding.power}}} = {lengths[encoding.pair]:,.2f}",
-        look="where the line crosses the dashed one: the pairs below it repeat within the sentence, the "
-        "pairs above it tell its beginning from its end.",
+        look="where the line crosses the dashed one: pairs below it repeat within the sentence, pairs above "
+        "it tell its beginning from its end.",
         computed=encoding_wavelengths,
     )
     _show(
-        figures.wavelengths(lengths, encoding.length, theme=current_theme()),
+        figures.wavelengths(lengths, encoding.length, theme=encoding.theme),
         "wavelengths",
-        "Positions until a pair repeats; the dashed line is the length that is chosen above.",
+        "Positions until a pair repeats; the dashed line marks the length chosen above.",
     )
 
 

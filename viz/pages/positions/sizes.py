@@ -1,4 +1,4 @@
-"""The size of each token's embedding beside the size of the encoding added to it, in the loaded model."""
+"""The length of each token's embedding compared with that of the position encoding added to it."""
 
 from __future__ import annotations
 
@@ -9,56 +9,55 @@ from transformer.analysis.positions import input_vectors
 from transformer.model.config import TransformerConfig
 from transformer.model.embedding import Embedding
 from transformer.model.trace import Stack
-from transformer.run import Run
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
+from viz.pages.shared.sentence import SentenceRun
 from viz.run_figures.positions import input_lengths_figure
-from viz.session import current_model, current_theme
 from viz.widgets import pick_button, pick_token
 
 LOOK = {
-    "sinusoidal": "which vectors are longest, and that the encoding has the same length at every position, "
-    "√(d_model / 2), because sin² + cos² = 1: it changes direction, not size.",
-    "learned": "which vectors are longest, and how the lengths of the learned vectors differ by position.",
+    "sinusoidal": "which vectors are longest, and the length of the encoding: at every position it is "
+    "√(d_model / 2), because sin² + cos² = 1. It changes direction, not length.",
+    "learned": "which vectors are longest, and how the lengths of the learned vectors vary with position.",
 }
-SIDES = {"src_embedding": "Encoder input", "tgt_embedding": "Decoder input"}
+INPUTS = {"src_embedding": "Encoder input", "tgt_embedding": "Decoder input"}
 
 
 @st.fragment
-def sizes_section(run: Run) -> None:
-    """Draw the sizes of one run; what is picked draws only this section again."""
+def sizes_section(sentence: SentenceRun) -> None:
+    """Draw the lengths in one run; a choice in the section redraws only this section."""
+    trace, config = sentence.run.trace, sentence.config
     left, right = st.columns([2, 3])
-    sides = {side: label for side, label in SIDES.items() if f"{side}.tokens" in run.trace}
-    side = pick_button(left.segmented_control, "Which input", sides, key="pe_side")
-    stack: Stack = "encoder" if side == "src_embedding" else "decoder"
-    tokens = run.trace.tokens(stack)[0]
-    vectors, encodings = input_vectors(run.trace, stack)
-    token = pick_token(right.selectbox, "Token of the formula", tokens, key="pe_token")
-    config = current_model().model.config
+    inputs = {path: label for path, label in INPUTS.items() if f"{path}.tokens" in trace}
+    path = pick_button(left.segmented_control, "Which input", inputs, key="pe_side")
+    stack: Stack = "encoder" if path == "src_embedding" else "decoder"
+    tokens = trace.tokens(stack)[0]
+    vectors, encodings = input_vectors(trace, stack)
+    token = pick_token(right.selectbox, "Token in the formula", tokens, key="pe_token")
     by = "√d_model" if config.embedding_scale is True else f"{config.embedding_factor:g}"
     times = f", times {by}," if config.embedding_scale else ""
     token_length, position_length = (np.linalg.norm(x, axis=1).mean() for x in (vectors, encodings))
     ratio = float(token_length / position_length)
     explain(
-        what=f"The model that is loaded adds the two: each token's embedding{times} and the "
-        f"{config.positions} encoding of its place. Here the embeddings are "
+        what=f"The chosen model adds each token's embedding{times} and the "
+        f"{config.positions} encoding of its position. Here the embeddings are "
         f"{ratio:.2f} times as long as the encodings on average. {_remarks(config, ratio)}",
         formula=_formula(vectors[token], encodings[token], token, config),
         look=LOOK[config.positions],
         computed=Embedding.forward,
-        path=f"{side}.tokens, {side}.positions",
+        path=f"{path}.tokens, {path}.positions",
     )
     show(
-        input_lengths_figure(run.trace, stack, config, theme=current_theme()),
-        name=f"embedding-and-position-sizes-{side}",
-        caption=f"For each token, the length of its embedding{f' times {by}' if times else ''} beside the "
-        "length of the encoding that is added to it.",
+        input_lengths_figure(trace, stack, config, theme=sentence.theme),
+        name=f"embedding-and-position-sizes-{path}",
+        caption=f"For each token, the length of its embedding{f' times {by}' if times else ''} next to the "
+        "length of the encoding added to it.",
         key="pe_sizes",
     )
 
 
 def _remarks(config: TransformerConfig, ratio: float) -> str:
-    """What else is to be said of how this model makes its input; `ratio`: embeddings over encodings."""
+    """What else this model does to its input; `ratio` is the length of embeddings over that of encodings."""
     remarks = []
     if config.embedding_scale:
         by = "√d_model" if config.embedding_scale is True else f"{config.embedding_factor:g}"
@@ -68,12 +67,12 @@ def _remarks(config: TransformerConfig, ratio: float) -> str:
         remarks.append(f"Its first token gets the encoding of position {config.position_offset}.")
     if config.d_embedding:
         remarks.append(
-            f"Both have {config.d_embedding} numbers; one matrix then widens their sum to {config.d_model}."
+            f"Both have {config.d_embedding} numbers; a matrix then widens their sum to {config.d_model}."
         )
     if config.sinusoid_layout != "interleaved" and config.positions == "sinusoidal":
-        remarks.append("This model keeps all sines before all cosines.")
+        remarks.append("In this model all sines come before all cosines.")
     if config.n_segments:
-        remarks.append("One vector more, the same for every token (its segment), is added besides.")
+        remarks.append("One more vector, the same for every token (its segment), is added as well.")
     if config.embedding_norm:
         remarks.append("A norm follows the sum.")
     return " ".join(remarks)

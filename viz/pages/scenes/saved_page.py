@@ -1,4 +1,4 @@
-"""Scenes as one HTML file: what each of them has in it."""
+"""Scenes as one HTML file: the run and the choices of each."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformer.errors import CheckpointError, SentenceError
 from transformer.model.config import ConfigError
 from viz.address import LONGEST
 from viz.page_titles import TITLES
-from viz.pages.explore.asked import Asked, asked_said, held_run
+from viz.pages.explore.viewed_run import key_in_address, viewed_run
 from viz.pages.scenes.session import lack
-from viz.pages.shared.attention_view import choice_said
+from viz.pages.shared.attention_view import choice_in_address
 from viz.scenes import Scene
-from viz.session import MODEL, checkpoint_slot, load_model, run_of
+from viz.session import MODEL, RunKey, checkpoint_slot, load_model, run_of
 from viz.viewer.packed import pack_run
 from viz.viewer.page import Heading, PageScene, ShownRun, page_overhead, scenes_page
 
-Tell: TypeAlias = Callable[[float, str], object]
-"""Is told how much of the work is done, from 0 to 1, and what is being done."""
+Report: TypeAlias = Callable[[float, str], object]
+"""Receives the share of the work that is done, from 0 to 1, and the current step."""
 _EXPLORE = "explore"
 _REFUSALS = (CheckpointError, ConfigError, DeviceError, SentenceError)
-"""What the pages of the app refuse, in words for users."""
+"""The refusals of the app, whose messages are for users."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class SavedPage:
 
     Attributes:
         content: of the file.
-        n_scenes: all of them.
-        n_shown: those with the viewer of their run.
+        n_scenes: number of scenes.
+        n_shown: number of scenes with the viewer of their run.
     """
 
     content: bytes
@@ -43,59 +43,58 @@ class SavedPage:
     n_shown: int
 
 
-def make_page(scenes: Sequence[Scene], tell: Tell) -> SavedPage:
+def make_page(scenes: Sequence[Scene], report: Report) -> SavedPage:
     """Make a page of one or more scenes.
 
-    A run is made once, however many scenes show it, and only one at a time is held. A scene whose run can't
-    be made says why.
+    Each run is computed once, however many scenes show it, and only one at a time is in memory. A scene whose
+    run can't be computed says why.
     """
     made: dict[int, PageScene] = {}
-    numbers_of: dict[Asked, list[int]] = {}
+    numbers_of: dict[RunKey, list[int]] = {}
     for number, scene in enumerate(scenes):
-        asked = _asked(scene)
-        if isinstance(asked, str):
-            made[number] = _without_run(scene, asked)
+        key = _run_key(scene)
+        if isinstance(key, str):
+            made[number] = _without_run(scene, key)
         else:
-            numbers_of.setdefault(asked, []).append(number)
-    for count, (asked, numbers) in enumerate(numbers_of.items()):
+            numbers_of.setdefault(key, []).append(number)
+    for count, (key, numbers) in enumerate(numbers_of.items()):
         own = [scenes[number] for number in numbers]
-        made |= zip(numbers, _shown(asked, own, count, len(numbers_of), tell), strict=True)
+        made |= zip(numbers, _shown(key, own, count, len(numbers_of), report), strict=True)
     page = scenes_page([made[number] for number in range(len(scenes))])
     return SavedPage(page, len(scenes), sum(scene.shown is not None for scene in made.values()))
 
 
-def _asked(scene: Scene) -> Asked | str:
-    """What a scene asks for, or why there is no run of it."""
+def _run_key(scene: Scene) -> RunKey | str:
+    """The run of a scene, or the reason why there is none."""
     if scene.page != _EXPLORE:
-        return f"This is a moment on the page {TITLES[scene.page]}, whose pictures need the app."
+        return f"This scene is on the page {TITLES[scene.page]}, whose pictures need the app."
     missing = lack(scene)
     if missing:
         return _because(missing)
     opened = checkpoint_slot().opened
     own = {MODEL: opened.name} if scene.checkpoint and opened is not None else {}
     try:
-        return asked_said({**scene.said, **own})
+        return key_in_address({**scene.values, **own})
     except _REFUSALS as error:
         return _because(error)
 
 
-def _shown(asked: Asked, scenes: Sequence[Scene], count: int, runs: int, tell: Tell) -> list[PageScene]:
-    """Scenes of one run, which is the run number `count` of so many."""
+def _shown(key: RunKey, scenes: Sequence[Scene], count: int, runs: int, report: Report) -> list[PageScene]:
+    """The scenes of one run, which is number `count` of `runs`."""
     label = f"Run {count + 1} of {runs}"
-    tell(count / runs, f"{label} …")
+    report(count / runs, f"{label} …")
 
     def on_step(step: DecodingStep, limit: int) -> None:
-        tell((count + (step.position + 1) / (limit + 1)) / runs, f"{label}: the model is writing …")
+        report((count + (step.position + 1) / (limit + 1)) / runs, f"{label}: the model is writing …")
 
     try:
-        run = run_of(*asked, on_step=on_step)
-        held = held_run(asked, run)
-        packed = pack_run(
-            held, [choice_said(scene.said, held) for scene in scenes], overhead=page_overhead(), runs=runs
-        )
+        run = run_of(*key, on_step=on_step)
+        viewed = viewed_run(key, run)
+        choices = [choice_in_address(scene.values, viewed) for scene in scenes]
+        packed = pack_run(viewed, choices, overhead=page_overhead(), runs=runs)
     except _REFUSALS as error:
         return [_without_run(scene, _because(error)) for scene in scenes]
-    heading = Heading(asked.text, run.translation, load_model(asked.choice).name)
+    heading = Heading(key.text, run.translation, load_model(key.choice).name)
     return [
         PageScene(scene.title, TITLES[scene.page], heading, scene.caption, ShownRun(packed, number))
         for number, scene in enumerate(scenes)
@@ -103,18 +102,18 @@ def _shown(asked: Asked, scenes: Sequence[Scene], count: int, runs: int, tell: T
 
 
 def _because(reason: object) -> str:
-    return f"The attention is not in this file. When it was saved, Headlight said: “{reason}”"
+    return f"The attention is not in this file. When it was saved, Headlight reported: “{reason}”"
 
 
 def _without_run(scene: Scene, why: str) -> PageScene:
-    """A scene that says what was chosen, and where to find it in the app."""
+    """A scene that lists its choices, and says where to find it in the app."""
     address = f"{scene.page}?{urlencode(scene.choices, doseq=True)}"
     is_short = len(address) <= LONGEST
-    where = "at this address of the app:" if is_short else "from the file of scenes."
+    where = "at this address:" if is_short else "from the file of scenes."
     return PageScene(
         scene.title,
         TITLES[scene.page],
-        Heading(scene.subject or TITLES[scene.page], "", scene.checkpoint or scene.model),
+        Heading(scene.sentence or TITLES[scene.page], "", scene.checkpoint or scene.model),
         scene.caption,
         notes=(why, f"To see it, start Headlight and open it {where}"),
         chosen=_chosen(scene),
@@ -123,10 +122,10 @@ def _without_run(scene: Scene, why: str) -> PageScene:
 
 
 def _chosen(scene: Scene) -> tuple[tuple[str, str], ...]:
-    """What the address says beside the model and the subject, by readable names."""
-    told = {name: "\n".join(values) for name, values in scene.choices.items() if any(values)}
+    """The choices other than the model and the sentence, by readable names."""
+    texts = {name: "\n".join(values) for name, values in scene.choices.items() if any(values)}
     return tuple(
         (name.replace("_", " "), text)
-        for name, text in told.items()
-        if name != MODEL and text.replace("\n", " / ") != scene.subject
+        for name, text in texts.items()
+        if name != MODEL and text.replace("\n", " / ") != scene.sentence
     )

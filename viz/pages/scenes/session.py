@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from viz.address import is_history_step
 from viz.components.shared.client_view import JSON
 from viz.opened_checkpoint import is_opened
 from viz.page_titles import TITLES
 from viz.scenes import MOST_SCENES, Scene, SceneError, scene_of, scenes_of
 from viz.session import LARGE, MODEL, checkpoint_slot, current_model, models
+from viz.streamlit_private import is_history_step
 from viz.text_session import SYMBOLS, WORDS, boxes_of
 
 _SCENES = "scenes"

@@ -1,7 +1,7 @@
-"""The viewer on a page: what a run's attention is drawn with, and where what is chosen in it is kept.
+"""The viewer of a run's attention on a page, and where its choice is kept.
 
-What is chosen is kept in the session under the names that it has in the address too, so that an address
-restores it, and pages that show the same thing go along with each other.
+The choice is kept in the session under its names in the address, so an address restores it, and pages that
+show the same thing follow each other.
 """
 
 from __future__ import annotations
@@ -21,56 +21,55 @@ from viz.viewer.frames import first_pieces, run_frame, run_id, update_frame
 from viz.viewer.viewer_run import ViewerRun
 
 _COUNTED = ("layer", "head")
-_SUBJECT = "subject of the cell of "
-_OF_SUBJECT = ("cell", "locked")
-"""What means nothing for another subject."""
+_OWNER = "owner of the cell of "
+_OWNED = ("cell", "locked")
+"""Parts of a choice that mean nothing for another owner."""
 TERMS = ("query", "key", "score", "mask", "softmax", "weight")
-"""In the headings of a cell's arithmetic."""
+"""Linked terms in the headings of a cell's arithmetic."""
 MOST_PIECES = 8
-"""Pieces that one answer of the server has: a browser asks for no more at a time."""
+"""Pieces per answer of the server; a browser asks for no more at a time."""
 
 
 def viewer(
-    held: ViewerRun,
+    viewed: ViewerRun,
     *,
     key: str,
     prefix: str = "",
     first: Choice | None = None,
-    subject: Hashable = None,
+    owner: Hashable = None,
     views: Sequence[str] = VIEWS,
     **options: Any,
 ) -> Choice:
-    """Draw the viewer of a run and return what is chosen in it. To be called in a fragment.
+    """Draw the viewer of a run and return its choice. To be called in a fragment.
 
     Args:
-        held: the run.
+        viewed: the run.
         key: of the view on the page.
-        prefix: of the names under which the choice is kept: a viewer with one of its own is chosen in by
-            itself, and the others go along with each other.
-        first: what is chosen where nobody has chosen.
-        subject: what a chosen cell belongs to: with another one, none is chosen.
-        views: those that are offered.
+        prefix: of the names of the choice; viewers with the same prefix share their choice.
+        first: the choice before the user makes one.
+        owner: what a chosen cell belongs to; the cell is dropped when it changes.
+        views: the views to offer.
         options: of `viz.viewer.frames.run_frame`.
     """
-    first = first or default_choice(held)
-    choice = _chosen(held, prefix, first, subject, views)
+    first = first or default_choice(viewed)
+    choice = _chosen(viewed, prefix, first, owner, views)
     asked_for, shown = f"{key} pieces", f"{key} run"
 
     def choose(value: JSON) -> None:
         if isinstance(value, dict):
-            keep(read_choice(value, held, first, views), prefix)
+            keep(read_choice(value, viewed, first, views), prefix)
 
     def fetch(value: JSON) -> None:
         if isinstance(value, list):
             st.session_state[asked_for] = [name for name in value if isinstance(name, str)][:MOST_PIECES]
 
     pieces = st.session_state.pop(asked_for, [])
-    if st.session_state.get(shown) != run_id(held):
-        pieces = [*first_pieces(held, choice), *pieces]
-        st.session_state[shown] = run_id(held)
+    if st.session_state.get(shown) != run_id(viewed):
+        pieces = [*first_pieces(viewed, choice), *pieces]
+        st.session_state[shown] = run_id(viewed)
     attention(
-        run_frame(held, current_theme(), channel=key, views=list(views), terms=links(*TERMS), **options),
-        update_frame(held, choice, pieces),
+        run_frame(viewed, current_theme(), channel=key, views=list(views), terms=links(*TERMS), **options),
+        update_frame(viewed, choice, pieces),
         key=key,
         on_choose=choose,
         on_fetch=fetch,
@@ -79,52 +78,52 @@ def viewer(
 
 
 def keep(choice: Choice, prefix: str = "") -> None:
-    """Make a choice the user's. To be called from a callback."""
+    """Set the user's choice. To be called from a callback."""
     for name, text in choice.written().items():
-        # Numbers as the other pages' lists of layers and heads have them.
+        # Numbers, as in the other pages' lists of layers and heads.
         st.session_state[key_of(prefix, name)] = int(text) if name in _COUNTED else text
 
 
-def _chosen(held: ViewerRun, prefix: str, first: Choice, subject: Hashable, views: Sequence[str]) -> Choice:
-    """What the user has chosen, or the address has, as far as this run allows it; the address then has it."""
-    said: dict[str, str | int] = {}
+def _chosen(viewed: ViewerRun, prefix: str, first: Choice, owner: Hashable, views: Sequence[str]) -> Choice:
+    """The choice of the user or the address, as far as this run allows it; it is written to the address."""
+    values: dict[str, str | int] = {}
     for name in NAMES:
         key = key_of(prefix, name)
         if address.is_to_be_read(key):
-            st.session_state[key] = _of_address(key, name)
-        # Set again, or another page's picker of this name would take it along when it goes.
-        said[key] = st.session_state[key] = st.session_state[key]
-    known = _SUBJECT + prefix
-    if st.session_state.get(known, subject) != subject:
-        for name in _OF_SUBJECT:
+            st.session_state[key] = _read(key, name)
+        # Set again, or it would vanish with another page's picker of this name.
+        values[key] = st.session_state[key] = st.session_state[key]
+    known = _OWNER + prefix
+    if st.session_state.get(known, owner) != owner:
+        for name in _OWNED:
             key = key_of(prefix, name)
-            said[key] = st.session_state[key] = ""
-    st.session_state[known] = subject
-    choice = choice_said(said, held, prefix, first, views)
+            values[key] = st.session_state[key] = ""
+    st.session_state[known] = owner
+    choice = choice_in_address(values, viewed, prefix, first, views)
     defaults = first.written()
     for name, text in choice.written().items():
         address.write(key_of(prefix, name), text, defaults[name])
     return choice
 
 
-def choice_said(
-    said: Mapping[str, str | int],
-    held: ViewerRun,
+def choice_in_address(
+    values: Mapping[str, str | int],
+    viewed: ViewerRun,
     prefix: str = "",
     first: Choice | None = None,
     views: Sequence[str] = VIEWS,
 ) -> Choice:
-    """The choice that an address says, as far as a run allows it; see `viewer`."""
-    values = {name: said.get(key_of(prefix, name), "") for name in NAMES}
-    return read_choice({name: value for name, value in values.items() if value != ""}, held, first, views)
+    """The choice in the values of an address, as far as a run allows it; see `viewer`."""
+    own = {name: values.get(key_of(prefix, name), "") for name in NAMES}
+    return read_choice({name: value for name, value in own.items() if value != ""}, viewed, first, views)
 
 
 def key_of(prefix: str, name: str) -> str:
-    """Where a part of the choice is kept; "heads" is the sidebar's, for how many a random model has."""
+    """The key of a part of the choice; "heads" is taken by the sidebar's number of heads."""
     return f"{prefix}lines" if name == "heads" else prefix + name
 
 
-def _of_address(key: str, name: str) -> str | int:
-    """What the address says of a part of the choice; "" where it says nothing."""
+def _read(key: str, name: str) -> str | int:
+    """A part of the choice in the address; "" where it has none."""
     text = address.read(key, "")
     return int(text) if name in _COUNTED and text.isdecimal() and len(text) < 10 else text

@@ -1,4 +1,4 @@
-"""Which model is chosen: what the sidebar offers, and what an address says."""
+"""The choice of a model: the options of the sidebar, and the choice in an address."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 FIRST_SIZES = RandomSizes(encoder_layers=2, decoder_layers=2, n_heads=4, d_model=128, seed=0)
-"""Of a random model where nobody has chosen."""
+"""The sizes of a random model at first."""
 
 Option = TypeVar("Option")
 
 
-def model_said(said: Mapping[str, str]) -> ModelChoice:
-    """The model that an address says; what it leaves out, or can't say, is as the pickers begin."""
-    name = _option(said.get(MODEL), models())
+def model_in_address(values: Mapping[str, str]) -> ModelChoice:
+    """The model that the values of an address choose; missing and impossible ones become the defaults."""
+    name = _option(values.get(MODEL), models())
     sizes = None
     if name == RANDOM:
-        name, sizes = _option(said.get("vocabulary"), shipped_models()), _sizes(said)
-    return ModelChoice(name=name, random=sizes, device=_option(said.get("device"), available_devices()))
+        name, sizes = _option(values.get("vocabulary"), shipped_models()), _sizes(values)
+    return ModelChoice(name=name, random=sizes, device=_option(values.get("device"), available_devices()))
 
 
-def _sizes(said: Mapping[str, str]) -> RandomSizes:
+def _sizes(values: Mapping[str, str]) -> RandomSizes:
     first = FIRST_SIZES
-    seed = said.get("seed", "")
+    seed = values.get("seed", "")
     is_seed = seed.isdecimal() and len(seed) <= len(str(LARGEST_SEED)) and int(seed) <= LARGEST_SEED
     return RandomSizes(
-        encoder_layers=_option(said.get("enc"), LAYERS, first.encoder_layers),
-        decoder_layers=_option(said.get("dec"), LAYERS, first.decoder_layers),
-        n_heads=_option(said.get("heads"), HEADS, first.n_heads),
-        d_model=_option(said.get("d_model"), D_MODELS, first.d_model),
+        encoder_layers=_option(values.get("enc"), LAYERS, first.encoder_layers),
+        decoder_layers=_option(values.get("dec"), LAYERS, first.decoder_layers),
+        n_heads=_option(values.get("heads"), HEADS, first.n_heads),
+        d_model=_option(values.get("d_model"), D_MODELS, first.d_model),
         seed=int(seed) if is_seed else first.seed,
     )
 
 
 def _option(written: str | None, options: Sequence[Option], first: Option | None = None) -> Option:
-    """The option that is written so; without one the first."""
+    """The option with this text; the default where there is none."""
     default = options[0] if first is None else first
     return next((option for option in options if str(option) == written), default)

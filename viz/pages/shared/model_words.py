@@ -1,4 +1,4 @@
-"""A model in words: what it is, what it reads and makes, what is typed into its boxes."""
+"""A model in words: what it is, what it reads and writes, and what to type into its boxes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from transformer.checkpoints.folder import ModelSummary
 from transformer.loaded import LoadedModel
 from transformer.model.choices import NORM_PLACES
 from transformer.model.config import TransformerConfig
+from transformer.text.coder import Unit
 from viz.text_session import example_ids, reads_ids
 
 NORMS = {"layer": "", "rms": " (RMS)", "layer_unbiased": " (unbiased)"}
@@ -13,25 +14,23 @@ LANGUAGES = {"en": "English", "it": "Italian", "de": "German", "es": "Spanish", 
 INTRODUCTIONS = {
     "encoder-decoder": "Type a sentence: the model writes its {answer} and shows every number on the way.",
     "decoder-only": "Type how a text begins: the model continues it and shows every number on the way.",
-    "encoder-only": "Type a sentence: the model says which tokens it would expect in it and shows every "
-    "number on the way.",
+    "encoder-only": "Type a sentence: the model says which tokens it expects at each position and shows "
+    "every number on the way.",
 }
 WITHOUT_WORDS = "Type a sentence: the model reads it and shows every number on the way."
 SOURCES = {"encoder-decoder": "Sentence", "decoder-only": "Prompt", "encoder-only": "Sentence"}
-NUMBERS_NOTE = (
-    "This model came without a tokenizer: type the numbers of its tokens, with spaces between them."
-)
+NUMBERS_NOTE = "This model came without a tokenizer: type the ids of its tokens, separated by spaces."
 PROMPTS = ("Once upon a time there was", "The capital of France is", "My favourite animal is")
 MASKED = ("The capital of France is {mask}.", "She {mask} the door.", "I saw a {mask} yesterday.")
 
 
 def describe(config: TransformerConfig, n_parameters: int) -> str:
-    """A model in one line."""
+    """Describe a model in one line."""
     sides = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     layers = " and ".join(f"{n} {side}" for side, n in sides.items() if n)
     heads = f"{config.n_heads} heads"
     if config.n_kv_heads != config.n_heads:
-        heads += f" ({config.n_kv_heads} of keys and values)"
+        heads += f" ({config.n_kv_heads} for keys and values)"
     return (
         f"{count(n_parameters)} parameters, {layers} layers of {heads}, d_model {config.d_model}, "
         f"{NORM_PLACES[config.norm_position]}{NORMS[config.norm]}, {config.positions} positions, at most "
@@ -39,18 +38,23 @@ def describe(config: TransformerConfig, n_parameters: int) -> str:
     )
 
 
+def token_unit(loaded: LoadedModel) -> Unit:
+    """What a token of a model is; "sub-word" if it is one on either side."""
+    return loaded.source.unit if loaded.source.unit == loaded.target.unit else "sub-word"
+
+
 def count(n_parameters: int) -> str:
-    """Parameters, large numbers in millions."""
+    """Format a number of parameters, large ones in millions."""
     return f"{n_parameters / 1e6:.1f} M" if n_parameters >= 100_000 else f"{n_parameters:,}"
 
 
 def in_words(summary: ModelSummary) -> str:
-    """Say what a model reads and writes, and how large it is."""
+    """Describe what a model reads and writes, and its size."""
     names = _named(*summary.languages)
     between = f"{names[0]} to {names[1]} " if names else ""
     if summary.units == ("word", "word"):
         known = " and ".join(f"{size:,}" for size in summary.vocabulary_sizes)
-        what = f"by whole words: {known} of them, no others"
+        what = f"by whole words: {known} of them, and no others"
     else:
         what = "by sub-words: whatever you type"
     said = between + what
@@ -58,7 +62,7 @@ def in_words(summary: ModelSummary) -> str:
 
 
 def introduction(loaded: LoadedModel) -> str:
-    """Say on the first page what to type and what will come of it. Markdown of ours."""
+    """Say on the first page what to type and what the model does with it. Markdown of ours."""
     config = loaded.model.config
     if not config.has_generator:
         return WITHOUT_WORDS
@@ -66,37 +70,37 @@ def introduction(loaded: LoadedModel) -> str:
 
 
 def goes_into_italian(loaded: LoadedModel) -> bool:
-    """Whether it translates from English to Italian, as those that Headlight comes with."""
+    """True for a translator from English to Italian, like the shipped ones."""
     codes = (loaded.source.language, loaded.target.language)
     return loaded.model.config.kind == "encoder-decoder" and codes == ("en", "it")
 
 
 def why_no_decoding(loaded: LoadedModel) -> str:
-    """Say why a model makes no sentences, token by token; empty for one that does. Text of ours."""
+    """Say why a model writes no sentences; "" for one that does. Text of ours."""
     config = loaded.model.config
     if not config.n_decoder_layers:
         return (
-            "The chosen model is an encoder alone: it reads a sentence as a whole and writes none, so there "
-            "is nothing to decode here. Choose a model with a decoder in the sidebar."
+            "The chosen model is an encoder alone: it reads a whole sentence at once and writes none, so "
+            "there is nothing to decode. Choose a model with a decoder in the sidebar."
         )
     if not config.has_generator:
         return (
-            "The chosen model has no generator: it gives no probabilities of words, so there is nothing to "
-            "decode here. Choose another model in the sidebar."
+            "The chosen model has no generator: it gives tokens no probabilities, so there is nothing to "
+            "decode. Choose another model in the sidebar."
         )
     return ""
 
 
 def source_label(loaded: LoadedModel) -> str:
-    """What the box is called that a user types into."""
+    """The label of the box for the source or prompt."""
     if reads_ids(loaded):
-        return "Ids of tokens"
+        return "Token ids"
     names = _languages(loaded)
     return f"{names[0]} sentence" if names else SOURCES[loaded.model.config.kind]
 
 
 def target_label(loaded: LoadedModel, noun: str = "sentence") -> str:
-    """What the box for a given target is called; with "reference" as the noun, for the right one."""
+    """The label of the box for the target; the noun "reference" asks for the correct one."""
     if loaded.model.config.kind == "decoder-only":
         return target_noun(loaded).capitalize()
     names = _languages(loaded)
@@ -104,37 +108,37 @@ def target_label(loaded: LoadedModel, noun: str = "sentence") -> str:
 
 
 def target_noun(loaded: LoadedModel) -> str:
-    """What the target is."""
+    """The word for a target of this model."""
     if loaded.model.config.kind == "decoder-only":
         return "continuation"
     return "translation" if _languages(loaded) else "target"
 
 
 def source_placeholder(loaded: LoadedModel) -> str:
-    """What stands in the empty box."""
+    """The placeholder in the empty box."""
     if reads_ids(loaded):
-        return "Such as 5 17 4, then press Enter"
+        return "For example 5 17 4; then press Enter"
     what = "the beginning of a text" if loaded.model.config.kind == "decoder-only" else "a sentence"
     return f"Type {what} and press Enter"
 
 
 def typing_note(loaded: LoadedModel) -> str | None:
-    """What else there is to know of the box that a user types into; plain text or Markdown of ours."""
+    """Help for the box, if it needs any; plain text or Markdown of ours."""
     if reads_ids(loaded):
         return NUMBERS_NOTE
     if loaded.model.config.kind == "encoder-only" and mask_token(loaded) is not None:
-        return "Type the model's mask token in the place of a word, as the examples do, and it fills the gap."
+        return "Type the model's mask token instead of a word, as the examples do, and it fills the gap."
     return None
 
 
 def mask_token(loaded: LoadedModel) -> str | None:
-    """How a masked word is typed; None where the model knows no mask or can't say a word."""
+    """How a masked word is typed; None for a model without a mask token or a generator."""
     mask = loaded.source.special_tokens.mask
     return loaded.source.token(mask) if mask is not None and loaded.model.config.has_generator else None
 
 
 def kind_examples(loaded: LoadedModel) -> list[str]:
-    """Something to type for a model that has no examples of its own."""
+    """Examples for a model that has none of its own."""
     config = loaded.model.config
     if reads_ids(loaded):
         return [example_ids(loaded, n) for n in (5, 9)]
@@ -145,13 +149,13 @@ def kind_examples(loaded: LoadedModel) -> list[str]:
 
 
 def _languages(loaded: LoadedModel) -> tuple[str, str] | None:
-    """The names of a translator's languages; None where they are not both known, or it is no translator."""
+    """The names of a translator's languages; None unless both are known."""
     is_pair = loaded.model.config.kind == "encoder-decoder"
     return _named(loaded.source.language, loaded.target.language) if is_pair else None
 
 
 def _named(source: str | None, target: str | None) -> tuple[str, str] | None:
-    """Name two languages by their codes, as the codes where no name is known; None unless there are both."""
+    """Name two languages by their codes, falling back on the codes; None unless both are given."""
     if source is None or target is None:
         return None
     return LANGUAGES.get(source, source), LANGUAGES.get(target, target)

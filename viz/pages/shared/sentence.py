@@ -1,9 +1,10 @@
-"""The sentence box at the top of a page: what the model is to read, with examples one click away."""
+"""The sentence box at the top of a page, and the run that all sections of the page are about."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import streamlit as st
@@ -11,39 +12,79 @@ import streamlit as st
 from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel
+from transformer.model.config import TransformerConfig
 from transformer.run import Run
+from transformer.text.coder import Unit
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.model_words import (
     kind_examples,
     source_label,
     source_placeholder,
     target_label,
+    token_unit,
     typing_note,
 )
-from viz.session import current_choice, current_model, run_of
-from viz.text_session import Boxes, boxes_of, current_texts, examples_of, use_sentence
+from viz.session import ModelChoice, RunKey, current_choice, current_model, current_theme, run_of
+from viz.text_session import Boxes, boxes_of, examples_of, typed_texts, use_sentence
+from viz.theme import Theme
 
 Result = TypeVar("Result")
 _EXAMPLE = "example"
 FORCING_NOTE = (
-    "Type a target to see what the model thinks of it: it is then given your words so far at each step "
-    "(teacher forcing). Left empty, the model continues with its own words."
+    "Type a target to see how the model scores it: at each step it then reads your words so far (teacher "
+    "forcing). Left empty, the model continues with its own words."
 )
 WORDLESS_NOTE = "This model has no generator, so it can't write: its decoder reads what you type here."
 PATIENCE_SECONDS = 0.3
-"""A wait longer than this is shown."""
+"""Longer waits show their progress."""
 
 
-def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) -> Run | None:
-    """Draw the box, run what is in it, and return the run; without a target box the model writes its own.
+@dataclass(frozen=True)
+class SentenceRun:
+    """A sentence in the chosen model: made once per run of a page, and handed to each of its sections.
 
-    None, with a sentence on the page that says why, if it can't be run, or has too many tokens for the page.
+    Attributes:
+        choice: the model, as caches know it.
+        loaded: the model.
+        text: the source or prompt, as typed.
+        target: the target as typed; "" where the model writes its own.
+        run: the model's run of them.
+        theme: the colours that the user's browser shows.
+    """
+
+    choice: ModelChoice
+    loaded: LoadedModel
+    text: str
+    target: str
+    run: Run
+    theme: Theme
+
+    @property
+    def key(self) -> RunKey:
+        """What determines the run."""
+        return RunKey(self.choice, self.text, self.target)
+
+    @property
+    def config(self) -> TransformerConfig:
+        """The model's configuration."""
+        return self.loaded.model.config
+
+    @property
+    def unit(self) -> Unit:
+        """What a token of the model is."""
+        return token_unit(self.loaded)
+
+
+def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) -> SentenceRun | None:
+    """Draw the box, and run the sentence in it.
+
+    Returns None where there is no run, or its sentence is too long for the page; the page then says why.
 
     Args:
-        with_target: whether there is a box for the target.
-        most_tokens: of the source and of the target, of a page on which one looks at all of them at once.
+        with_target: also draw a box for the target; without it the model writes its own.
+        most_tokens: the most tokens per side on a page that shows all of them at once.
     """
-    loaded = current_model()
+    choice, loaded = current_choice(), current_model()
     if with_target and loaded.model.config.n_decoder_layers:
         left, right = st.columns([3, 2])
         with left:
@@ -52,22 +93,25 @@ def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) ->
             _target_input(loaded)
     else:
         source_input(loaded)
-    examples = examples_of(current_choice().name) or dict.fromkeys(kind_examples(loaded), "")
+    examples = examples_of(choice.name) or dict.fromkeys(kind_examples(loaded), "")
     example_pills(examples, boxes_of(loaded))
-    source, target = current_texts()
-    run = _run(source, target if with_target else "")
-    n = 0 if run is None else max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
+    text, target = typed_texts(loaded)
+    key = RunKey(choice, text, target if with_target else "")
+    run = _run(key, loaded.target.unit)
+    if run is None:
+        return None
+    n = max(map(len, (*run.trace.src_tokens, *run.trace.tgt_tokens)))
     if most_tokens is not None and n > most_tokens:
         st.info(
-            "This page is for sentences that one can look at as a whole, of source and target at most "
-            f"{most_tokens} tokens each; this one has {n}. Type a shorter one."
+            "This page shows every token at once, so source and target may have at most "
+            f"{most_tokens} tokens each; this sentence has {n}. Type a shorter one."
         )
         return None
-    return run
+    return SentenceRun(choice, loaded, key.text, key.target, run, current_theme())
 
 
 def run_or_warn(compute: Callable[[], Result], waiting: str = "Running the model …") -> Result | None:
-    """Compute something of a sentence; None, with a sentence on the page that says why, if it can't be."""
+    """Compute something from a sentence; None if that fails, and the page then says why."""
     try:
         with st.spinner(waiting, show_time=True):
             return compute()
@@ -77,7 +121,7 @@ def run_or_warn(compute: Callable[[], Result], waiting: str = "Running the model
 
 
 def source_input(loaded: LoadedModel) -> None:
-    """Draw the box for what the model is to read."""
+    """Draw the box for the text that the model reads."""
     st.text_input(
         source_label(loaded),
         key=boxes_of(loaded).text,
@@ -93,13 +137,13 @@ def _target_input(loaded: LoadedModel) -> None:
         f"{target_label(loaded)} (optional)",
         key=boxes_of(loaded).target,
         persist_state="session",
-        placeholder="Left empty, the model writes it" if has_generator else "What the decoder is to read",
+        placeholder="Left empty, the model writes it" if has_generator else "What the decoder reads",
         help=FORCING_NOTE if has_generator else WORDLESS_NOTE,
     )
 
 
 def example_pills(examples: Mapping[str, str], boxes: Boxes) -> None:
-    """Offer example sentences, each with what it shows; a click puts one into the box."""
+    """Offer example sentences, each labelled with what it shows; a click puts one into the box."""
 
     def label(sentence: str) -> str:
         shows = examples[sentence]
@@ -124,17 +168,17 @@ def _take_example(boxes: Boxes) -> None:
     st.session_state[_EXAMPLE] = None
 
 
-def _run(source: str, target: str) -> Run | None:
-    waiting, unit = st.empty(), current_model().target.unit
+def _run(key: RunKey, unit: Unit) -> Run | None:
+    waiting = st.empty()
     started = time.monotonic()
 
     def show_progress(step: DecodingStep, limit: int) -> None:
         if time.monotonic() - started > PATIENCE_SECONDS:
             done = step.position + 1
             waiting.progress(
-                done / limit, text=f"The model is writing: {done} {unit}s so far, {limit} at the most"
+                done / limit, text=f"The model is writing: {done} {unit}s so far, at most {limit}"
             )
 
-    run = run_or_warn(lambda: run_of(current_choice(), source, target, on_step=show_progress))
+    run = run_or_warn(lambda: run_of(*key, on_step=show_progress))
     waiting.empty()
     return run

@@ -11,6 +11,6 @@ st.title("Step by step")
 st.markdown(
     "The way of your sentence through the model, one stage after the other, in the numbers of this run."
 )
-run = sentence_box(most_tokens=MOST_TOKENS)
-if run is not None:
-    walk(run)
+sentence = sentence_box(most_tokens=MOST_TOKENS)
+if sentence is not None:
+    walk(sentence.run)

@@ -1,0 +1,64 @@
+"""The unpublished parts of Streamlit that Headlight uses still work: run against the real classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unittest.mock import Mock
+
+import pytest
+import streamlit as st
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.scriptrunner import ScriptRunContext, add_script_run_ctx, get_script_run_ctx
+from streamlit.runtime.state import SafeSessionState, SessionState
+
+from viz import address
+from viz.streamlit_private import is_bound, is_history_step
+
+
+@pytest.fixture
+def sent() -> Iterator[list[ForwardMsg]]:
+    """The messages to the browser of a run that Back asked for, with `layer=2` in the address."""
+    messages: list[ForwardMsg] = []
+    before = get_script_run_ctx(suppress_warning=True)
+    context = ScriptRunContext(
+        session_id="test",
+        _enqueue=messages.append,
+        query_string="layer=2",
+        session_state=SafeSessionState(SessionState(), lambda: None),
+        uploaded_file_mgr=Mock(),
+        main_script_path="",
+        user_info={},
+        fragment_storage=MemoryFragmentStorage(),
+        pages_manager=Mock(main_script_hash="app", current_page_script_hash="page"),
+        is_history_navigation=True,
+    )
+    add_script_run_ctx(ctx=context)
+    yield messages
+    add_script_run_ctx(ctx=before)
+
+
+def test_after_back_the_pickers_begin_with_the_address_and_the_browser_keeps_it(
+    sent: list[ForwardMsg],
+) -> None:
+    assert is_history_step()
+    assert "layer" not in st.query_params, "Streamlit has not taken it from the address yet"
+    address.restore()
+    assert st.query_params["layer"] == "2"
+    assert sent[-1].page_info_changed.query_string == "layer=2"
+    context = get_script_run_ctx()
+    assert context is not None
+    with context.session_state.query_params() as params:
+        assert params.get_initial_value("layer") == "2", "from which a picker of this name begins"
+
+
+def test_an_entry_that_a_picker_owns_is_known(sent: list[ForwardMsg]) -> None:
+    context = get_script_run_ctx()
+    assert context is not None
+    address.restore()
+    assert not is_bound("layer")
+    with context.session_state.query_params() as params:
+        params.bind_widget("layer", "widget", "int_value", "page")
+    assert is_bound("layer")
+    address.write("layer", "7", default="0")
+    assert st.query_params["layer"] == "2", "nothing else may write it"

@@ -1,0 +1,37 @@
+"""The three things that Headlight needs and Streamlit does not publish, all about the address.
+
+Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
+"""
+
+from __future__ import annotations
+
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+
+def is_history_step() -> bool:
+    """True when the browser's Back or Forward asked for this run of the page."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def restore_query_params() -> None:
+    """Give every picker the value that the address has for it; to be called before any is drawn.
+
+    Streamlit drops an entry that was bound to a picker of the same name on the page that was left.
+    """
+    context = get_script_run_ctx()
+    if context is None:
+        return
+    with context.session_state.query_params() as params:
+        params.populate_from_query_string(context.query_string)
+        params.set_initial_query_params_from_current()
+        params._send_query_param_msg()
+
+
+def is_bound(name: str) -> bool:
+    """True when a picker has this name in the address: nothing else may write it."""
+    context = get_script_run_ctx()
+    if context is None:
+        return False
+    with context.session_state.query_params() as params:
+        return params.is_bound(name)
