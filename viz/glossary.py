@@ -1,4 +1,4 @@
-"""Every term of the app in two sentences: what stands in the glossary and appears beside the word itself."""
+"""Every term of the app in two sentences, shown in the glossary and next to the word on each page."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Term:
     """One entry.
 
     Attributes:
-        name: as it stands in the glossary.
-        text: two sentences, plain text.
-        lesson: the name of the lesson that is about it.
-        forms: as what else it is written; the plural with an s is known anyway.
+        name: in the glossary.
+        text: two sentences of plain text.
+        lesson: name of the lesson that explains it.
+        forms: other spellings; a plural in s needs none.
     """
 
     name: str
@@ -26,20 +26,20 @@ class Term:
 TERMS = (
     Term(
         "token",
-        "What a model reads and writes one of at a time: a word, a part of a word, a sign, or a special "
-        "mark. Each has an id, the row of its vector in the embedding.",
+        "The unit that a model reads and writes: a word, a part of a word, a punctuation mark or a special "
+        "symbol. Each has an id, the row of its vector in the embedding.",
         "tokens",
     ),
     Term(
         "sub-word",
-        "A token that is a part of a word, such as “ing”. With some thousand of them any word can be "
-        "spelled, so nothing that is typed is unknown.",
+        "A token that is part of a word, such as “ing”. A few thousand of them can spell any word, so "
+        "nothing that is typed is unknown.",
         "tokens",
     ),
     Term(
         "special token",
-        "A token that stands for no word: the beginning <bos>, the end <eos>, padding <pad>, an unknown "
-        "word <unk>. A model learns vectors for them as for any other.",
+        "A token that is not a word: the start <bos>, the end <eos>, padding <pad>, an unknown "
+        "word <unk>. A model learns vectors for them as for any other token.",
         "tokens",
     ),
     Term(
@@ -51,39 +51,39 @@ TERMS = (
     ),
     Term(
         "id",
-        "The number of a token in the vocabulary. It means nothing by itself: it says which row of the "
-        "embedding is taken.",
+        "The number of a token in the vocabulary. It has no meaning of its own: it selects a row of the "
+        "embedding.",
         "tokens",
     ),
     Term(
         "embedding",
-        "A learned vector for each token of the vocabulary, the first thing that a model makes of a token. "
+        "A learned vector for each token of the vocabulary, the model's first representation of a token. "
         "In the paper it is multiplied by √d_model before the position is added.",
         "tokens",
     ),
     Term(
         "positional encoding",
-        "What tells a model where a token stands, since attention itself knows no order. The paper adds "
-        "sines and cosines of many wavelengths to the embedding; others turn queries and keys, or add a "
-        "bias to scores.",
+        "How a model knows where a token is, since attention itself knows no order. The paper adds "
+        "sines and cosines of many wavelengths to the embedding; other models rotate queries and keys, or "
+        "add a bias to scores.",
         "positions",
     ),
     Term(
         "rotary position",
-        "A position told by turning each query and key by an angle that grows along the sentence. The "
-        "product of two of them then depends on their distance alone.",
+        "A position encoded by rotating each query and key by an angle that grows along the sentence. The "
+        "product of a query and a key then depends only on their distance.",
         "positions",
     ),
     Term(
         "relative bias",
-        "A learned number for each head and distance, which is added to the score. The model of it that "
-        "everybody knows is T5.",
+        "A learned number for each head and distance, which is added to the score. T5 is the best-known "
+        "model that uses it.",
         "positions",
     ),
     Term(
         "attention",
-        "How a token takes in what others hold: it weighs them, and adds up their values by these weights. "
-        "It is the only place in a Transformer where tokens meet.",
+        "How a token gathers information from others: it weighs them, and adds up their values by these "
+        "weights. It is the only place in a Transformer where tokens interact.",
         "one-head",
     ),
     Term(
@@ -94,27 +94,27 @@ TERMS = (
     ),
     Term(
         "cross-attention",
-        "Attention by which the decoder reads the encoder: queries come from the target, keys and values "
-        "from the source. Here a translation looks at what it translates.",
+        "Attention by which the decoder reads the encoder's output: queries come from the target, keys and "
+        "values from the source. Here a translation looks at the sentence that it translates.",
         "decoder",
     ),
     Term(
         "query",
-        "The vector with which a token looks: what it asks for, made from its own vector by W_Q. Its "
-        "product with each key says how well that key answers.",
+        "The vector with which a token looks: what it is looking for, computed from its own vector by W_Q. "
+        "Its product with each key measures how well that key matches.",
         "one-head",
         ("queries",),
     ),
     Term(
         "key",
-        "The vector by which a token is found: what it offers, made from its own vector by W_K. A query "
+        "The vector by which a token is found: what it offers, computed from its own vector by W_K. A query "
         "that points the same way gives it a high score.",
         "one-head",
     ),
     Term(
         "value",
-        "The vector that a token hands over where it is looked at, made from its own vector by W_V. What a "
-        "head puts out is a sum of values by their weights.",
+        "The vector that a token passes on where it is looked at, computed from its own vector by W_V. A "
+        "head's output is the weighted sum of values.",
         "one-head",
     ),
     Term(
@@ -125,187 +125,186 @@ TERMS = (
     ),
     Term(
         "weight",
-        "How much of a key's value a query takes: the softmax of the scores, from 0 to 1. The weights of a "
-        "row sum to 1.",
+        "The share of a key's value that a query takes: the softmax of the scores, from 0 to 1. The weights "
+        "of a row sum to 1.",
         "one-head",
         ("attention weight",),
     ),
     Term(
         "softmax",
-        "Turns scores into positive numbers that sum to 1: e to each score, divided by their sum. A score "
-        "that is 1 higher gets 2.7 times the weight.",
+        "Turns scores into positive numbers that sum to 1: e to the power of each score, divided by their "
+        "sum. A score that is 1 higher gets 2.7 times the weight.",
         "scale",
     ),
     Term(
         "scale",
         "The division of scores by √d_head. Without it the products of long vectors are so large that the "
-        "softmax picks one key and lets no gradient through.",
+        "softmax picks one key and passes no gradient on.",
         "scale",
     ),
     Term(
         "head",
-        "One attention of its own, in d_head numbers of each token. A layer has several side by side, so "
-        "that a token can look at different things at once.",
+        "One of several attentions in a layer, each with its own d_head numbers per token. So a token can "
+        "look at different things at once.",
         "heads",
     ),
     Term(
         "d_model",
-        "How many numbers a token's vector has all along the model. The heads of a layer share them out: "
-        "d_head each.",
+        "The number of dimensions of a token's vector throughout the model. The heads of a layer divide "
+        "them: d_head each.",
         "heads",
     ),
     Term(
         "d_head",
-        "How many numbers a head's queries, keys and values have, the paper's d_k. It is d_model divided by "
-        "the number of heads, mostly.",
+        "The number of dimensions of a head's queries, keys and values, the paper's d_k. It is usually "
+        "d_model divided by the number of heads.",
         "scale",
     ),
     Term(
         "entropy",
         "How spread out the weights of a row are, in bits or as a number of tokens. 0 means that one key "
-        "has it all; it is largest where all are equal.",
+        "gets all the weight; it is largest where all weights are equal.",
         "heads",
         ("entropies",),
     ),
     Term(
         "attention sink",
-        "A token that many queries rest on when they need nothing, often the first or the end. Its value is "
-        "small, so that looking there changes little.",
+        "A token that queries look at when they need nothing, often the first or the last. Its value is "
+        "small, so looking there changes little.",
         "explanation",
     ),
     Term(
         "mask",
-        "Says which query may look at which key. Closed cells get the score minus infinity, and so the "
+        "Determines which query may look at which key. Closed cells get the score minus infinity, and so the "
         "weight 0.",
         "masks",
     ),
     Term(
         "causal mask",
-        "Closes all tokens that come later. It lets a decoder learn all positions at once without reading "
-        "the answers.",
+        "Closes all later tokens. It lets a decoder learn all positions at once without seeing the answers.",
         "masks",
     ),
     Term(
         "padding",
-        "What fills up the shorter sentences of a batch, so that all are equally long. A mask closes it: it "
-        "must change nothing.",
+        "Tokens that fill the shorter sentences of a batch, so that all are equally long. A mask closes "
+        "them, so they change nothing.",
         "masks",
     ),
     Term(
         "residual stream",
-        "A token's vector on its way up: each sublayer reads it and adds its output to it. So what one "
-        "layer wrote, any later one can read.",
+        "A token's vector on its way through the layers: each sublayer reads it and adds its output to it. "
+        "So any later layer can read what one layer wrote.",
         "residual",
     ),
     Term(
         "sublayer",
-        "Attention or feed-forward, with the sum and the norm around it. An encoder layer has two, a "
+        "Attention or feed-forward, with the sum and the norm around it. An encoder layer has two of them, a "
         "decoder layer with cross-attention three.",
         "residual",
     ),
     Term(
         "layer",
-        "Attention and feed-forward, one after the other; a stack has several with weights of their own. "
+        "Attention followed by feed-forward; a stack has several layers, each with its own weights. "
         "Layers count from 0.",
         "residual",
     ),
     Term(
         "layer norm",
         "Brings the numbers of each token to mean 0 and deviation 1, then scales and shifts each dimension "
-        "by learned γ and β. Each token is taken by itself.",
+        "by learned γ and β. Each token is treated separately.",
         "residual",
     ),
     Term(
         "RMS norm",
-        "Divides the numbers of each token by their root mean square, and scales them by a learned γ. It is "
+        "Divides the numbers of each token by their root mean square, then scales them by a learned γ. It is "
         "a layer norm without mean and shift.",
         "residual",
     ),
     Term(
         "pre-norm",
-        "The norm stands before each sublayer, and the stream itself is never normalised until the end. "
+        "The norm comes before each sublayer, and the stream itself is not normalised until the end. "
         "Such models train without a warmup.",
         "norms",
     ),
     Term(
         "post-norm",
-        "The norm follows each sum, as in the paper, and brings the stream back to one length. Deep models "
+        "The norm follows each sum, as in the paper, and resets the length of the stream. Deep models "
         "of this kind need a warmup.",
         "norms",
     ),
     Term(
         "feed-forward",
-        "Two matrices with an activation between, for each token by itself: the second kind of sublayer. It "
-        "holds most of a model's parameters.",
+        "Two matrices with an activation between them, applied to each token separately: the second kind of "
+        "sublayer. It holds most of a model's parameters.",
         "residual",
     ),
     Term(
         "encoder",
-        "The stack that reads the source as a whole: every token may look at every other. What it makes of "
-        "it is the memory of the decoder.",
+        "The stack that reads the whole source at once: every token may look at every other. Its output is "
+        "the memory that the decoder reads.",
         "decoder",
     ),
     Term(
         "decoder",
-        "The stack that writes, one token after the other: each position sees itself and what came before. "
-        "Its last vector becomes the scores of the next token.",
+        "The stack that writes one token at a time: each position sees itself and what came before. "
+        "Its last vector becomes the logits of the next token.",
         "decoder",
     ),
     Term(
         "teacher forcing",
-        "The decoder is given the right tokens so far, and not its own. So all positions are trained at "
+        "The decoder reads the correct tokens so far instead of its own. So all positions are trained at "
         "once.",
         "decoder",
     ),
     Term(
         "logits",
-        "One number for each token of the vocabulary, before the softmax: how well it would come next. Only "
-        "their differences matter.",
+        "One number for each token of the vocabulary, before the softmax: how well it fits as the next "
+        "token. Only their differences matter.",
         "sentence",
         ("logit",),
     ),
     Term(
         "log-probability",
-        "The logarithm of a probability: 0 for what is certain, the more negative the less probable. Those "
-        "of tokens add up to that of their sentence.",
+        "The logarithm of a probability: 0 if certain, more negative the less probable. Those of the tokens "
+        "add up to that of their sentence.",
         "sentence",
         ("log-probabilities",),
     ),
     Term(
         "greedy",
-        "Takes the most probable token at each step. It is fast, and it may miss a better sentence that "
-        "begins with a less probable word.",
+        "Chooses the most probable token at each step. It is fast, but may miss a better sentence that "
+        "starts with a less probable word.",
         "sentence",
         ("greedily",),
     ),
     Term(
         "beam",
-        "Follows several beginnings at a time and keeps the best of them. With one it is greedy.",
+        "Follows several beginnings of a sentence at a time and keeps the best. A beam of one is greedy.",
         "sentence",
         ("beam search",),
     ),
     Term(
         "hypothesis",
-        "A beginning of a sentence that a beam follows, with its log-probability so far. It ends with the "
-        "end token.",
+        "A beginning of a sentence that a beam search follows, with its log-probability so far. It is "
+        "complete at the end token.",
         "sentence",
         ("hypotheses",),
     ),
     Term(
         "temperature",
-        "What logits are divided by before a token is drawn. Below 1 the probable ones become more so, "
-        "above 1 all become more equal.",
+        "The number that logits are divided by before a token is sampled. Below 1 probable tokens become "
+        "more probable, above 1 all become more equal.",
         "sentence",
     ),
     Term(
         "length penalty",
-        "What a hypothesis's log-probability is divided by, so that longer sentences are not at a loss. "
-        "With α = 0 there is none.",
+        "The number that a hypothesis's log-probability is divided by, so that long sentences are not at a "
+        "disadvantage. With α = 0 there is none.",
         "sentence",
     ),
     Term(
         "loss",
-        "The mean negative log-probability of the right tokens, in nats: 0 if the model is certain and "
+        "The mean negative log-probability of the correct tokens, in nats: 0 if the model is certain and "
         "right. Training lowers it.",
         "learning",
     ),
@@ -322,14 +321,14 @@ TERMS = (
     ),
     Term(
         "ablation",
-        "Switching a part off to see what changes: a head's output becomes 0. It tells what the part does, "
-        "which its weights alone don't.",
+        "Switching a part off to see what changes: a head's output becomes 0. It shows what the part does, "
+        "which its weights alone do not.",
         "explanation",
     ),
     Term(
         "checkpoint",
-        "A trained model in a file: its weights by name, and mostly its sizes. Headlight opens those of "
-        "many families.",
+        "A trained model in a file: its weights by name, and usually its sizes. Headlight opens those of "
+        "many kinds of model.",
         "tokens",
     ),
 )
@@ -344,22 +343,21 @@ _PATTERN = re.compile(
 
 
 def links(*names: str) -> dict[str, dict[str, str]]:
-    """Terms by their names, for headings of a view: where each leads, and its explanation."""
+    """Links for the headings of a view: each term's lesson and explanation, by name."""
     return {
         name: {"href": f"#lesson-{_BY_FORM[name].lesson}", "title": _BY_FORM[name].text} for name in names
     }
 
 
 def linked(markdown: str, known: set[str] | None = None) -> str:
-    """Markdown of ours with a link at the first mention of each term, beside which its explanation appears.
+    """Link the first mention of each term in Markdown of ours to its explanation.
 
-    What stands in code, in a formula or in a link stays as it is. The link leads to `#lesson-` and the name
-    of the term's lesson; its title is the explanation.
+    Code, formulas and links stay as they are. A link leads to `#lesson-` and the name of the term's lesson;
+    its title is the explanation.
 
     Args:
-        markdown: what is read. Text of users in it stands in code.
-        known: names of the terms that have been explained in what is read before, and stay as they are;
-            those of this text are added.
+        markdown: the text. Users' text in it is in code spans.
+        known: names of terms that need no link any more; those of this text are added.
     """
     known = set() if known is None else known
 

@@ -1,4 +1,4 @@
-"""Text that may hold anything, and tables, in Markdown of ours."""
+"""Users' text and tables in Markdown of ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TICKS = re.compile("`+")
 
 
 def quoted(text: str, limit: int = MAX_LABEL) -> str:
-    """A token or sentence in Markdown: a span of code, in which nothing is a sign of Markdown's."""
+    """Quote a token or sentence in Markdown, as a code span in which no character has a meaning."""
     shown = visible(text, limit)
     fence = "`" * (1 + max((len(ticks) for ticks in _TICKS.findall(shown)), default=0))
     space = " " if "`" in shown else ""
@@ -19,7 +19,7 @@ def quoted(text: str, limit: int = MAX_LABEL) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown: the first column is text, the others are numbers."""
+    """Write a table in Markdown: the first column is text, the others are numbers."""
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    # A bar divides cells even in a span of code.
+    # A bar separates cells even in a code span.
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""The checkpoint that a user has opened: it belongs to their browser session and goes with it."""
+"""The checkpoint that a user has opened; it belongs to their browser session and ends with it."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from transformer.errors import CheckpointError
 from transformer.loaded import LoadedModel, freeze
 
 PREFIX = "opened "
-"""How the names of opened models begin, in choices and keys of caches; no folder is called so."""
+"""Prefix of the names of opened models, in choices and cache keys; no folder has such a name."""
 _INDEX = ".index.json"
 Upload: TypeAlias = tuple[str, bytes | memoryview]
-"""A file that came through the browser: as it was called where it came from, and what is in it."""
+"""A file uploaded by the browser: its original name and its content."""
 
 
 @dataclass
 class OpenedCheckpoint:
-    """A checkpoint that was opened.
+    """A checkpoint that a user has opened.
 
     Attributes:
-        label: what users see: the file's or folder's own name.
-        path: that was opened.
-        answers: to what the files don't tell.
+        label: the file's or folder's name, for users.
+        path: of the file or folder.
+        answers: to the questions that its files leave open.
         imported: the model and the report.
-        mapping: what the user says about its layout; None for one that is known.
-        uploads: where uploaded files lie; None for a path.
-        name: names it in choices and caches: nobody can guess it.
+        mapping: the user's description of its layout; None for a known layout.
+        uploads: the folder of uploaded files; None for a path.
+        name: its name in choices and caches, which cannot be guessed.
     """
 
     label: str
@@ -50,15 +50,15 @@ class OpenedCheckpoint:
     _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
 
     def model(self, device: torch.device) -> LoadedModel:
-        """The model on a device; the one on the CPU stays as it is.
+        """The model on a device; the model on the CPU is kept.
 
         Raises:
-            CheckpointError: when weights are missing.
+            CheckpointError: weights are missing.
         """
         loaded = self.imported.loaded
         if loaded is None:
             raise CheckpointError(
-                "This checkpoint lacks weights, so it can't be run: see the page Checkpoint."
+                "This checkpoint can't run because weights are missing. See the page Checkpoint."
             )
         if device.type == "cpu":
             return loaded
@@ -69,10 +69,10 @@ class OpenedCheckpoint:
 
 
 class CheckpointSlot:
-    """Holds what one user has opened: one checkpoint at a time.
+    """The place for one user's checkpoint, one at a time.
 
     Args:
-        forget: called with the name of what is no longer open.
+        forget: called with the name of a checkpoint that is no longer open.
     """
 
     def __init__(self, forget: Callable[[str], None]) -> None:
@@ -80,26 +80,24 @@ class CheckpointSlot:
         self._forget = forget
 
     def own(self, name: str) -> OpenedCheckpoint:
-        """What this user has opened under a name.
+        """The checkpoint that this user has open under a name.
 
         Raises:
-            CheckpointError: when it is not theirs, or not any more.
+            CheckpointError: it is not open, or not theirs.
         """
         if self.opened is None or self.opened.name != name:
-            raise CheckpointError(
-                "This checkpoint is not open any more: open it again on the page Checkpoint."
-            )
+            raise CheckpointError("This checkpoint is no longer open. Open it again on the page Checkpoint.")
         return self.opened
 
     def open_path(self, path: str, mapping: str | None = None) -> OpenedCheckpoint:
-        """Open a file or folder of this machine in the place of the one before.
+        """Open a file or folder of this machine instead of the current checkpoint.
 
         Args:
-            path: of it.
-            mapping: text of a mapping file, if its layout is none of the known ones.
+            path: of the file or folder.
+            mapping: text of a mapping file, for an unknown layout.
 
         Raises:
-            CheckpointError: says why not; what was open before stays.
+            CheckpointError: it can't be opened; the current checkpoint stays open.
         """
         if not path.strip():
             raise CheckpointError("Type the path of a file or folder.")
@@ -108,14 +106,14 @@ class CheckpointSlot:
         return self._put(OpenedCheckpoint(chosen.name or str(chosen), chosen, {}, imported, mapping))
 
     def open_uploads(self, uploads: Iterable[Upload], mapping: str | None = None) -> OpenedCheckpoint:
-        """Open uploaded files in the place of what was open before.
+        """Open uploaded files instead of the current checkpoint.
 
         Args:
             uploads: the files.
             mapping: as in `open_path`.
 
         Raises:
-            CheckpointError: says why not; what was open before stays.
+            CheckpointError: they can't be opened; the current checkpoint stays open.
         """
         folder = tempfile.TemporaryDirectory(prefix="headlight-upload-", ignore_cleanup_errors=True)
         try:
@@ -128,10 +126,10 @@ class CheckpointSlot:
         return self._put(OpenedCheckpoint(label, path, {}, imported, mapping, folder))
 
     def answer(self, answers: Mapping[str, Any]) -> OpenedCheckpoint:
-        """Open it again with these answers to what the files don't tell.
+        """Reopen the checkpoint with these answers to its open questions.
 
         Raises:
-            CheckpointError: for answers that make no model; what was open before stays.
+            CheckpointError: the answers make no model; the current checkpoint stays open.
         """
         old = self.opened
         assert old is not None
@@ -142,7 +140,7 @@ class CheckpointSlot:
         return self.opened
 
     def close(self) -> None:
-        """Let go of it; uploaded files are removed."""
+        """Close the checkpoint and remove uploaded files."""
         old, self.opened = self.opened, None
         if old is not None:
             self._forget(old.name)
@@ -156,17 +154,17 @@ class CheckpointSlot:
 
 
 def is_opened(name: str) -> bool:
-    """Whether a name is that of an opened model, someone's or nobody's."""
+    """True for the name of an opened checkpoint, whether or not it is still open."""
     return name.startswith(PREFIX)
 
 
 def _store(uploads: Iterable[Upload], folder: Path) -> Path:
-    """Write uploaded files under their plain names; what is to be opened: the one file, or their folder.
+    """Write uploaded files under their plain names; returns the path to open: the only file, or the folder.
 
-    Files that no checkpoint is read from (pictures, logs, a trainer's settings) are left out.
+    Files that are no part of a checkpoint (pictures, logs, a trainer's settings) are left out.
 
     Raises:
-        CheckpointError: for none that could be read, two of one name, or a disk that is full.
+        CheckpointError: no file is left, two have the same name, or the disk is full.
     """
     for path, content in uploads:
         name = Path(path.replace("\\", "/")).name
@@ -176,11 +174,11 @@ def _store(uploads: Iterable[Upload], folder: Path) -> Path:
             with (folder / name).open("xb") as file:
                 file.write(content)
         except FileExistsError as error:
-            raise CheckpointError(f"{name!r} was chosen twice: choose the files of one model.") from error
+            raise CheckpointError(f"{name!r} was chosen twice. Choose the files of one model.") from error
         except (OSError, ValueError) as error:
             raise CheckpointError(
-                f"{name!r} can't be stored here ({error}): give it a plain name, or make room on the disk of "
-                "the machine that Headlight runs on."
+                f"{name!r} can't be stored ({error}). Give it a plain name, or free some disk space on the "
+                "machine that Headlight runs on."
             ) from error
     stored = list(folder.iterdir())
     if not stored:

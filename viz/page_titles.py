@@ -1,4 +1,4 @@
-"""What the pages are called: known before anything heavy is imported."""
+"""The titles of the pages, without any heavy import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PAGES = Path(__file__).parent / "pages"
-"""A folder of each page, called as its path with underscores, with a `page.py`."""
+"""One folder per page, named as its path with underscores, with a `page.py`."""
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "learn": "Learn",
@@ -19,4 +19,4 @@ TITLES: Mapping[str, str] = {
     "layer-norm": "Layer norm",
     "checkpoint": "Checkpoint",
 }
-"""The pages that show a model, by their paths, in the order of the navigation."""
+"""The pages that show a model, by path, in the order of the navigation."""

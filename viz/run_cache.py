@@ -1,4 +1,4 @@
-"""The latest runs, shared by all users: each is computed once, however many users ask for it at a time."""
+"""The latest runs, shared by all users: each is computed once, however many ask for it at the same time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from transformer.model.trace import Trace
 from transformer.run import OnStep, Run
 
 LOOK_EVERY = 0.1
-"""Seconds between two looks at a computation that continues for somebody else."""
+"""Seconds between two looks at a computation that another user started."""
 TOO_LARGE = (
-    "The memory of the device is too small for this sentence: type a shorter one, or choose another device "
-    "in the sidebar."
+    "The device's memory is too small for this sentence. Type a shorter one, or choose another device in the "
+    "sidebar."
 )
 
 
 @dataclass
 class _Flight:
-    """A run that is being computed, and what those who wait for it need."""
+    """A run that is being computed, and its state for those who wait."""
 
     landed: threading.Event = field(default_factory=threading.Event)
     run: Any = None
@@ -34,7 +34,7 @@ class _Flight:
 
 
 class RunCache:
-    """The latest runs, up to so many bytes of recorded tensors; safe to use from many threads."""
+    """The latest runs, up to a number of bytes of recorded tensors; thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:
         self._runs: LRUCache[Any, Run | Trace] = LRUCache(max_bytes, getsizeof=_size)
@@ -42,18 +42,18 @@ class RunCache:
         self._lock = threading.Lock()
 
     def get(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The run under this key, computed now if it is not there; one too large to keep is only returned.
+        """The run under this key, computed now if missing; a run that is too large is returned but not kept.
 
-        While it is computed for one user, others who ask for it wait for that computation. An error reaches
-        all of them and is not kept. A computation that is cut short (Streamlit ends a script in the middle
-        when its user has moved on) is begun again by one of those who wait.
+        While it is computed for one user, others who ask for it wait. An error reaches all of them and is not
+        kept. If the computation is interrupted (Streamlit ends a script when its user moves on), one of those
+        who wait restarts it.
         """
         return self.get_by_steps(key, lambda _: compute(), on_step=None)
 
     def get_by_steps(self, key: Any, compute: Callable[[OnStep], Any], on_step: OnStep | None) -> Any:
-        """As `get`; and `on_step` hears of each step, or of the latest one where somebody else computes.
+        """Like `get`; `on_step` receives each step, or only the latest ones of another user's computation.
 
-        What `on_step` raises ends only the wait of the user whose it is.
+        An exception of `on_step` ends only this user's wait.
         """
         while True:
             with self._lock:
@@ -74,13 +74,13 @@ class RunCache:
     def _fly(
         self, key: Any, flight: _Flight, compute: Callable[[OnStep], Any], on_step: OnStep | None
     ) -> Any:
-        def tell(step: DecodingStep, limit: int) -> None:
+        def report(step: DecodingStep, limit: int) -> None:
             flight.latest = (step, limit)
             if on_step is not None:
                 on_step(step, limit)
 
         try:
-            flight.run = compute(tell)
+            flight.run = compute(report)
         except torch.OutOfMemoryError as error:
             flight.error = SentenceError(TOO_LARGE)
             raise flight.error from error
@@ -92,7 +92,7 @@ class RunCache:
         return flight.run
 
     def _land(self, key: Any, flight: _Flight) -> None:
-        """Keep the run, unless its model was forgotten meanwhile, and wake those who wait."""
+        """Keep the run, unless its model was dropped meanwhile, and wake those who wait."""
         with self._lock:
             if self._flights.get(key) is flight:
                 del self._flights[key]
@@ -101,7 +101,7 @@ class RunCache:
         flight.landed.set()
 
     def forget(self, is_about: Callable[[Any], bool]) -> None:
-        """Drop the runs under the keys of which this is true, those that are being computed too."""
+        """Drop every run whose key satisfies `is_about`, including those being computed."""
         with self._lock:
             for kept in (self._runs, self._flights):
                 for key in [key for key in kept if is_about(key)]:
@@ -109,12 +109,12 @@ class RunCache:
 
 
 def _wait(flight: _Flight, on_step: OnStep | None) -> None:
-    told = None
+    reported = None
     while not flight.landed.wait(LOOK_EVERY):
         latest = flight.latest
-        if on_step is not None and latest is not None and latest is not told:
+        if on_step is not None and latest is not None and latest is not reported:
             on_step(*latest)
-            told = latest
+            reported = latest
 
 
 def _size(run: Run | Trace) -> int:

@@ -22,14 +22,14 @@ ThemeName = Literal["light", "dark"]
 
 FONT_FAMILY = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, sans-serif"
 FONT_SIZE = 14
-"""Pixels. The smallest text of a figure; the title is larger."""
+"""Pixels. The smallest text in a figure; the title is larger."""
 TITLE_SIZE = 17
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-"""Line styles that go with the categorical colours, so that no line is told apart by colour alone."""
+"""Line styles next to the categorical colours, so that no line is identified by colour alone."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
-"""Markers, for the same reason."""
+"""Markers, for the same purpose."""
 FAINT = 0.5
-"""Weights that all stay below it would be pale on a scale up to 1: theirs ends sooner."""
+"""If all weights stay below this, their colour scale ends below 1, or they would be pale."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +57,11 @@ class Theme:
     categorical: tuple[str, ...]
 
     def color(self, index: int) -> str:
-        """Return the categorical colour of the series with this number; they repeat after the last one."""
+        """The categorical colour of a series by its number; the colours repeat."""
         return self.categorical[index % len(self.categorical)]
 
     def dash(self, index: int) -> str:
-        """Return a line style for the series with this number; it changes as soon as the colours repeat."""
+        """The line style of a series by its number; it changes when the colours repeat."""
         return DASHES[index // len(self.categorical) % len(DASHES)]
 
 
@@ -100,7 +100,7 @@ PALETTES: Mapping[ThemeName, Theme] = {
 
 
 def palette(name: ThemeName) -> Theme:
-    """Return the theme of this name.
+    """The theme with this name.
 
     Raises:
         KeyError: there is no such theme.
@@ -109,15 +109,15 @@ def palette(name: ThemeName) -> Theme:
 
 
 def color_scale(stops: tuple[str, ...]) -> list[list[float | str]]:
-    """Write evenly spaced stops as a plotly colour scale."""
+    """A plotly colour scale of evenly spaced stops."""
     return [[index / (len(stops) - 1), stop] for index, stop in enumerate(stops)]
 
 
 def color_range(values: NDArray[np.floating], *, signed: bool) -> tuple[float, float]:
-    """Choose the ends of the scale for all the values that are looked at together.
+    """The ends of the colour scale for values that are shown together.
 
-    Weights are coloured from 0 to 1. Where none reaches FAINT, as in a long sentence, the scale ends at the
-    largest one, rounded up to a tenth. Scores (`signed`) reach equally far to both sides of 0.
+    Weights are coloured from 0 to 1; if none reaches FAINT, as in a long sentence, the scale ends at the
+    largest, rounded up to a tenth. The scale of scores (`signed`) is symmetric about 0.
     """
     strongest = float(np.abs(values, where=np.isfinite(values), out=np.zeros(values.shape)).max(initial=0))
     if signed:
@@ -128,9 +128,9 @@ def color_range(values: NDArray[np.floating], *, signed: bool) -> tuple[float, f
 
 @cache
 def template(theme: Theme) -> go.layout.Template:
-    """Build the plotly template of a theme: fonts, backgrounds, axes, legend, hover labels and colours.
+    """The plotly template of a theme: fonts, backgrounds, axes, legend, hover labels and colours.
 
-    One for all figures, each of which makes a copy of its own of it.
+    All figures share it, and each makes its own copy.
     """
     axis = {
         "gridcolor": theme.grid,

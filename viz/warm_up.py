@@ -1,7 +1,7 @@
 """What the server loads once, for all users, before its first page. Importing this loads only Streamlit.
 
-PyTorch, spaCy, the model and its first run take seconds. The command `headlight` begins with them; where the
-server is started in another way, the first visitor sees the page's frame, and waits for the rest.
+PyTorch, spaCy, the model and its first run take seconds. The command `headlight` loads them at the start; if
+the server is started in another way, the first visitor sees the page's frame and waits for the rest.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ _warm = threading.Event()
 
 
 def is_warm() -> bool:
-    """Whether everything is there that the first page needs."""
+    """True once everything that the first page needs is loaded."""
     return _warm.is_set()
 
 
 def warm_up() -> None:
-    """Load what the first page needs, once in a process; concurrent callers wait for it."""
+    """Load what the first page needs, once per process; concurrent callers wait."""
     with _lock:
         if not is_warm():
             prepare()
             _warm.set()
 
 
-@st.cache_resource(show_spinner=False)  # nor does what it calls then draw a spinner
+@st.cache_resource(show_spinner=False)  # so nothing that it calls draws a spinner
 def prepare() -> None:
-    """Import what the start page needs, and have its first run in the cache of all users.
+    """Import what the start page needs, and put its first run into the cache of all users.
 
-    Imported here, once: two visitors whose pages import a module at the same moment can meet half of it.
+    One import for all: two visitors whose pages import a module at the same moment can see it half loaded.
     """
     import pandas  # noqa: F401
     import plotly.graph_objs  # noqa: F401
@@ -53,15 +53,15 @@ def prepare() -> None:
 
     lessons()
     choice = ModelChoice(name=default_model(), random=None, device=available_devices()[0])
-    with suppress(CheckpointError, SentenceError):  # the page will say why
+    with suppress(CheckpointError, SentenceError):  # the page says why
         run_of(choice, DEFAULT_SENTENCE)
 
 
 def settle() -> None:
-    """Take all that is loaded out of Python's search for garbage, and begin to search.
+    """Exclude everything loaded so far from garbage collection, and start collecting.
 
-    After every run of a page Streamlit has Python search its whole memory. What PyTorch, spaCy and the others
-    have loaded stays anyway, and looking through it takes as long as drawing the page.
+    Streamlit collects garbage after every run of a page. What PyTorch, spaCy and the others have loaded stays
+    in memory anyway, and searching it takes as long as drawing the page.
     """
     gc.collect()
     gc.freeze()

@@ -1,8 +1,7 @@
-"""The pickers: how each is drawn, and those that several pages have, each with its one key.
+"""The pickers: how each is drawn, and those that several pages share, each with one key.
 
-A picker keeps its value in the session's state under its key, and Streamlit keeps the address in step with
-it under the same name. A page moves another page's picker by the functions here that are called `choose`,
-never by the picker's key.
+A picker keeps its value in the session's state under its key, and Streamlit keeps the address in step under
+the same name.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from viz.figures.labels import visible
 
 Option = TypeVar("Option")
 Draw: TypeAlias = Callable[..., Any]
-"""What draws a widget: a function of `st`, or that of a column or container."""
+"""A function that draws a widget: of `st`, a column or a container."""
 LARGEST_SEED = 2**31 - 1
 _DEFAULT = "default of "
 
 
 def set_choice(key: str, value: Any) -> None:
-    """Move a picker, as if the user had. To be called from a callback."""
+    """Move a picker as if the user had. To be called from a callback."""
     st.session_state[key] = value
 
 
 def clamp_choice(key: str, options: Sequence[Any]) -> None:
-    """Let a picker whose remembered or linked value is none of its options now begin with its default."""
+    """Reset a picker whose remembered or linked value is not among its options."""
     forget_choice(key, options.__contains__)
 
 
 def forget_choice(key: str, is_possible: Callable[[Any], bool]) -> None:
-    """Let a picker whose remembered or linked value has become impossible begin with its default."""
+    """Reset a picker whose remembered or linked value has become impossible."""
     if key in st.session_state and not is_possible(st.session_state[key]):
         del st.session_state[key]
 
 
 def follow_default(key: str, default: Any) -> None:
-    """Let a picker that still stands on its default go along when that becomes another one."""
+    """Move a picker that is still at its default to a new default."""
     known = _DEFAULT + key
     if key in st.session_state and st.session_state[key] == st.session_state.get(known, default):
         st.session_state[key] = default
@@ -48,14 +47,14 @@ def follow_default(key: str, default: Any) -> None:
 
 
 def pick(draw: Draw, label: str, options: Sequence[Option], *, key: str, **looks: Any) -> Option:
-    """Draw a picker of one of the options.
+    """Draw a picker of one option.
 
     Args:
-        draw: `st.selectbox`, `st.select_slider` or the like, or that of a column.
-        label: what is picked.
+        draw: `st.selectbox`, `st.select_slider` or similar, or that of a column.
+        label: of the picker.
         options: one or more.
         key: of the picker, and its name in the address.
-        looks: what else `draw` takes.
+        looks: further arguments of `draw`.
     """
     clamp_choice(key, options)
     chosen: Option = draw(label, options, key=key, bind="query-params", **looks)
@@ -65,9 +64,9 @@ def pick(draw: Draw, label: str, options: Sequence[Option], *, key: str, **looks
 def pick_button(
     draw: Draw, label: str, labels: Mapping[Option, str], default: Option | None = None, **looks: Any
 ) -> Option:
-    """Draw a button for each option with its label, one of which is always pressed: at first the default.
+    """Draw one button per option, of which one is always pressed: at first the default.
 
-    `draw` is `st.segmented_control` or that of a column; the others are as for `pick`.
+    `draw` is `st.segmented_control` or that of a column; the other arguments are as for `pick`.
     """
     options = list(labels)
     first = options[0] if default is None else default
@@ -76,18 +75,18 @@ def pick_button(
 
 
 def in_a_row() -> Draw:
-    """What draws buttons in a horizontal container: directly in it they would be cut on a narrow screen."""
+    """Draws buttons in a horizontal container; directly in it they would be cut off on a narrow screen."""
     return st.container(width="content").segmented_control
 
 
 def pick_seed(draw: Draw, label: str, *, key: str, **looks: Any) -> int:
-    """Draw a box for the seed of something random, by `st.number_input`; at first it is 0, or `value`."""
+    """Draw the box of a random seed with `st.number_input`; at first it is 0, or `value`."""
     seed: int = draw(label, 0, LARGEST_SEED, key=key, bind="query-params", **looks)
     return seed
 
 
 def pick_token(draw: Draw, label: str, tokens: Sequence[str], *, key: str, default: int = 0) -> int:
-    """Draw a list of tokens, by `st.selectbox`; returns the position of the picked one."""
+    """Draw a list of tokens with `st.selectbox`; returns the position of the chosen one."""
 
     def name(position: int) -> str:
         return f"{position}: {visible(tokens[position])}"
@@ -96,16 +95,16 @@ def pick_token(draw: Draw, label: str, tokens: Sequence[str], *, key: str, defau
 
 
 def pick_query(draw: Draw, tokens: Sequence[str], default: int) -> int:
-    """Draw the list of the tokens that look, on Masks and Positions; returns the picked one's position."""
+    """Draw the list of queries on Masks and Positions; returns the position of the chosen one."""
     return pick_token(draw, "Query: the token that looks", tokens, key="query", default=default)
 
 
 def pick_attention(attentions: Sequence[Attention], *, preferred: Attention, key: str) -> Attention:
-    """Draw the picker of the attention that is shown.
+    """Draw the picker of the attention.
 
     Args:
-        attentions: those that there are.
-        preferred: what it begins with, if there is one.
+        attentions: the model's.
+        preferred: the choice at first, if the model has it.
         key: of the picker.
     """
     labels = {attention: ATTENTION_LABELS[attention] for attention in attentions}
@@ -115,7 +114,7 @@ def pick_attention(attentions: Sequence[Attention], *, preferred: Attention, key
 
 @dataclass(frozen=True)
 class HeadPicker:
-    """The lists of a model's layers and of the heads in one, by the keys that they have."""
+    """The lists of a model's layers and of the heads in a layer, by their keys."""
 
     layer_key: str
     head_key: str
@@ -130,4 +129,4 @@ class HeadPicker:
 
 
 HEAD = HeadPicker("layer", "head")
-"""Of the chosen model: Masks and Positions go along with each other, and with Explore's viewer."""
+"""For the chosen model: Masks, Positions and Explore's viewer share this choice."""

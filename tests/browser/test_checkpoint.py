@@ -126,7 +126,7 @@ def test_a_number_that_is_not_offered_can_be_typed(page: Page, app_url: str, tmp
     for typed in ("nothing", "0.001"):
         asked.fill(typed)
         asked.press("Enter")
-        press(page, "Open it again with these answers")
+        press(page, "Reopen with these answers")
         expect(refused).to_have_count(int(typed == "nothing"))
     expect(asked).to_have_value("0.001")
 
@@ -153,7 +153,7 @@ def test_names_out_of_a_file_are_text(page: Page, app_url: str, tmp_path: Path) 
 
 def test_findings_are_filtered(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/checkpoint?model=toy-en-it")
-    page.get_by_role("textbox", name="Sentences to look with").fill("qwertz zxcvb")
+    page.get_by_role("textbox", name="Sentences for the examination").fill("qwertz zxcvb")
     page.keyboard.press("Control+Enter")
     items = page.locator(".list .item")
     expect(items.first).to_contain_text("Words that the tokenizer does not know")

@@ -91,7 +91,7 @@ def test_a_leak_is_trained_and_its_loss_falls(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/lab{TOY}&mistake=no-shift")
     page.get_by_role("button", name="Start", exact=True).click()
     progress = page.get_by_test_id("stProgress")
-    expect(progress).to_contain_text("It learns", timeout=120_000)
+    expect(progress).to_contain_text("Learning", timeout=120_000)
     expect(page.get_by_text(re.compile("After [0-9,]+ updates it writes"))).to_be_visible()
     page.get_by_role("button", name="Stop and clear").click()
     expect(page.get_by_text("Nothing is being trained yet.")).to_be_visible()

@@ -225,7 +225,7 @@ def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: 
     assert shown.evaluate("root => root.state().choice") == first
     page.keyboard.press("PageDown")
     expect(caption(page)).to_have_text("The second sentence is longer.")
-    expect(page.locator(SEEN)).to_contain_text("This is a moment on the page Masks")
+    expect(page.locator(SEEN)).to_contain_text("This scene is on the page Masks")
     page.keyboard.press("PageDown")
     expect_scene(page, "3 of 3", f"Explore: {SENTENCES[1]}")
     assert shown.evaluate("root => root.state().choice") == third

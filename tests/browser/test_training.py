@@ -52,7 +52,7 @@ def test_a_training_goes_on_by_itself_and_ends_with_its_page(open_page: OpenPage
     visit(page, f"{app_url}/training?task=Copy&{LONG}")
     page.get_by_role("button", name="Start").click()
     progress = page.get_by_test_id("stProgress")
-    expect(progress).to_contain_text("It learns", timeout=PATIENCE_MILLISECONDS)
+    expect(progress).to_contain_text("Learning", timeout=PATIENCE_MILLISECONDS)
     expect(head_map(page)).to_be_visible(timeout=PATIENCE_MILLISECONDS)
     before = progress.inner_text()
     expect(progress).not_to_have_text(before, timeout=PATIENCE_MILLISECONDS)
@@ -62,12 +62,12 @@ def test_a_training_goes_on_by_itself_and_ends_with_its_page(open_page: OpenPage
     expect(page.get_by_role("heading", name="Positions", level=1)).to_be_visible()
     expect(page.get_by_text("Copy is learning")).to_be_visible()
     page_link(page, "Training").click()
-    expect(progress).to_contain_text("It learns", timeout=PATIENCE_MILLISECONDS)
+    expect(progress).to_contain_text("Learning", timeout=PATIENCE_MILLISECONDS)
 
     page.get_by_role("button", name="Pause").click()
     expect(progress).to_contain_text("Paused", timeout=PATIENCE_MILLISECONDS)
     page.get_by_role("button", name="Resume").click()
-    expect(progress).to_contain_text("It learns", timeout=PATIENCE_MILLISECONDS)
+    expect(progress).to_contain_text("Learning", timeout=PATIENCE_MILLISECONDS)
     page.context.close()
     deadline = time.monotonic() + PATIENCE_MILLISECONDS / 1000
     while workers() - others:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
+from tests.pages.app import ROOT
+
 NO_PICTURES = ("navigation", "theme_switch", "whole_characters", "formula_stops", "clock")
 COMPUTED = re.compile(r"Computed by `([^:]+):(\d+) ([\w.]+)`")
 
@@ -69,6 +71,15 @@ def pictures_without_code(app: AppTest) -> list[str]:
             unnamed += group
         group, before = [], kind
     return unnamed
+
+
+def assert_names_its_code(app: AppTest) -> None:
+    """Every picture names the code that computed it, by a file and line that are right."""
+    assert pictures_without_code(app) == []
+    for file, line, name in set(named_code(app)):
+        written = (ROOT / file).read_text(encoding="utf-8").splitlines()[line - 1]
+        last = name.rpartition(".")[2]
+        assert written.lstrip().startswith((f"def {last}(", f"class {last}", "@")), f"{file}:{line} {name}"
 
 
 def _elements(block: Block) -> Iterator[tuple[str, str]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from tests.pages.app import HOSTILE, open_app, texts
 from tests.pages.figures import array, figure, trace
 from tests.support.models import tiny_model
-from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, MODULES, Attention
+from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, MODULES
 from transformer.analysis.masks import masks_of, padding_of
 from transformer.checkpoints.opening import open_model
 from transformer.model.trace import Trace
@@ -29,18 +31,17 @@ def test_padding_is_read_from_the_models_masks(batch: Trace) -> None:
     assert padding_of(batch, "encoder").any()
 
 
-@pytest.mark.parametrize("attention", ATTENTION_LABELS)
-@pytest.mark.parametrize("sentence", range(3))
-def test_the_three_masks_fit_together(batch: Trace, attention: Attention, sentence: int) -> None:
-    masks = masks_of(batch, attention, sentence)
-    stack, name = MODULES[attention]
-    recorded = batch.attention(stack, 1, name).mask[sentence, 0].numpy()
-    reason = f"padding of sentence {sentence + 1}"
-    padding, causal = masks["padding"][reason], masks["causal"][FUTURE]
-    np.testing.assert_array_equal(padding | causal, ~recorded)
-    assert np.sum(list(masks["combined"].values()), axis=0).max() <= 1
-    np.testing.assert_array_equal(np.any(list(masks["combined"].values()), axis=0), ~recorded)
-    assert causal.any() == (attention == "decoder")
+def test_the_three_masks_fit_together(batch: Trace) -> None:
+    for attention, sentence in product(ATTENTION_LABELS, range(len(SENTENCES))):
+        masks = masks_of(batch, attention, sentence)
+        stack, name = MODULES[attention]
+        recorded = batch.attention(stack, 1, name).mask[sentence, 0].numpy()
+        padding = masks["padding"][f"padding of sentence {sentence + 1}"]
+        causal = masks["causal"][FUTURE]
+        np.testing.assert_array_equal(padding | causal, ~recorded)
+        assert np.sum(list(masks["combined"].values()), axis=0).max() <= 1
+        np.testing.assert_array_equal(np.any(list(masks["combined"].values()), axis=0), ~recorded)
+        assert causal.any() == (attention == "decoder")
 
 
 def test_first_visit_shows_padding_and_future() -> None:
@@ -53,47 +54,40 @@ def test_first_visit_shows_padding_and_future() -> None:
     assert "of this query's attention would go to keys that it must not see" in texts(app)
 
 
-@pytest.mark.parametrize("attention", ATTENTION_LABELS)
-def test_the_softmax_is_the_models_own(attention: Attention) -> None:
-    app = open_app(
-        "masks",
-        batch="i like the cats.\nmy favourite animal is the raccoon.",
-        mask_attention=ATTENTION_LABELS[attention],
-        layer="1",
-        head="3",
-    )
-    app.selectbox(key="query").set_value(1).run()
-    assert not app.exception
-    model = open_model("toy-en-it")
+def test_the_softmax_is_the_models_own() -> None:
     lines = ["i like the cats.", "my favourite animal is the raccoon."]
+    app = open_app("masks", batch="\n".join(lines), layer="1", head="3")
+    app.selectbox(key="query").set_value(1)
+    model = open_model("toy-en-it")
     run = trace_batch(model, [encode_sentence(model, "source", line, "sentence") for line in lines])
-    stack, name = MODULES[attention]
-    record = run.attention(stack, 1, name)
-    drawn = array(trace(app, "mask_softmax", "softmax with the mask")["y"])
-    np.testing.assert_allclose(drawn, record.weights[0, 3, 1].numpy(), atol=1e-5)
-    drawn = array(trace(app, "mask_softmax", "softmax without the mask")["y"])
-    np.testing.assert_allclose(drawn, record.scores[0, 3, 1].softmax(-1).numpy(), atol=1e-5)
-
-
-def test_a_query_that_may_see_everything_says_so() -> None:
-    app = open_app("masks", mask_attention=ATTENTION_LABELS["encoder"], sentence="2")
-    assert not app.exception
+    for attention, (stack, name) in MODULES.items():
+        app.button_group(key="mask_attention").set_value(attention).run()
+        assert not app.exception
+        record = run.attention(stack, 1, name)
+        drawn = array(trace(app, "mask_softmax", "softmax with the mask")["y"])
+        np.testing.assert_allclose(drawn, record.weights[0, 3, 1].numpy(), atol=1e-5)
+        drawn = array(trace(app, "mask_softmax", "softmax without the mask")["y"])
+        np.testing.assert_allclose(drawn, record.scores[0, 3, 1].softmax(-1).numpy(), atol=1e-5)
+    app.button_group(key="mask_attention").set_value("encoder")
+    app.button_group(key="sentence").set_value(2).run()
     assert "here the mask changes nothing" in texts(app)
 
 
-def test_a_single_sentence_says_that_it_needs_no_padding() -> None:
-    app = open_app("masks", batch="i like the cats.")
-    assert not app.exception
-    assert "needs no padding" in app.info[0].value
-
-
-@pytest.mark.parametrize("text, answer", [("", "at least one sentence"), ("a cat.\n" * 100, "at most")])
-def test_no_sentence_and_too_many_are_answered(text: str, answer: str) -> None:
+def test_a_batch_of_another_size_is_answered_and_in_the_address() -> None:
     app = open_app("masks")
-    app.text_area(key="batch").set_value(text).run()
+    assert "batch" not in app.query_params
+    app.button_group(key="sentence").set_value(3).run()
+    app.text_area(key="batch").set_value("i like the cats.").run()
     assert not app.exception
-    assert answer in app.warning[0].value
-    assert app.text_area(key="batch").value == text
+    assert app.button_group(key="sentence").value == 1, "the chosen sentence is gone"
+    assert "needs no padding" in app.info[0].value
+    app.text_area(key="batch").set_value("a cat.\nthe big dog.").run()
+    assert app.query_params["batch"] == "a cat.\nthe big dog."
+    for text, answer in (("", "at least one sentence"), ("a cat.\n" * 100, "at most")):
+        app.text_area(key="batch").set_value(text).run()
+        assert not app.exception
+        assert answer in app.warning[0].value
+        assert app.text_area(key="batch").value == text
 
 
 def test_hostile_lines_are_shown_literally() -> None:
@@ -106,18 +100,3 @@ def test_hostile_lines_are_shown_literally() -> None:
     tokens = [token for row in figure(app, "batch_source")["data"][0]["text"] for token in row]
     assert "&lt;" in "".join(tokens)
     assert "<" not in "".join(tokens)
-
-
-def test_fewer_sentences_let_go_of_the_chosen_one() -> None:
-    app = open_app("masks")
-    app.button_group(key="sentence").set_value(3).run()
-    app.text_area(key="batch").set_value("i like the cats.").run()
-    assert not app.exception
-    assert app.button_group(key="sentence").value == 1
-
-
-def test_the_batch_goes_into_the_address() -> None:
-    app = open_app("masks")
-    assert "batch" not in app.query_params
-    app.text_area(key="batch").set_value("a cat.\nthe big dog.").run()
-    assert app.query_params["batch"] == "a cat.\nthe big dog."

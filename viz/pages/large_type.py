@@ -1,4 +1,4 @@
-"""The switch for large type, which a projector needs."""
+"""The switch for large type, for projectors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ html {{ font-size: calc(16px * var(--hl-zoom)) !important; }}
 [data-testid="stTextArea"] textarea {{ field-sizing: content; height: auto !important; }}
 </style>
 """
-"""Streamlit measures in rem, our own views and the type in figures follow the magnification."""
-NOTE = "For a projector: everything is larger. The address has it, beside all else that you see."
+"""Streamlit measures in rem; our own views and the text in figures follow the magnification."""
+NOTE = "Makes everything larger, for a projector. It is in the address too."
 
 
 def large_type_switch() -> None:
-    """Draw the switch, and magnify the page if it is on."""
+    """Draw the switch, and magnify the page while it is on."""
     if st.toggle("Large type", key=LARGE, bind="query-params", help=NOTE):
         st.html(STYLE)
         large_type(window_magnification(), key="large_type", on_change=keep_magnification)

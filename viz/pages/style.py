@@ -1,4 +1,4 @@
-"""The few looks of Streamlit's own elements that its theme has no setting for. All CSS here is ours."""
+"""Styles of Streamlit's elements that its theme has no setting for. All CSS here is ours."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from viz.session import current_theme
 
 STYLE = """
 <style>
-/* A formula wider than the page scrolls: a shade at an edge says that there is more of it beyond. Grounds
+/* A formula wider than the page scrolls: a shade at an edge shows that it continues. Backgrounds
    that scroll with the formula cover the shade at its ends. */
 .katex-display {{
-  padding-right: 4px;  /* without it each formula of several lines would scroll, by 2 px */
+  padding-right: 4px;  /* or each formula of several lines would scroll, by 2 px */
   background:
     linear-gradient(90deg, {ground} 40%, #0000) left / 60px 100% no-repeat local,
     linear-gradient(270deg, {ground} 40%, #0000) right / 60px 100% no-repeat local,
@@ -20,18 +20,18 @@ STYLE = """
 }}
 /* The first screen is for the pictures: a smaller title, less space above it, the examples in one row. */
 [data-testid="stMainBlockContainer"] {{ padding-top: 1.6rem; }}
-/* There the header lies over the page. */
+/* Here the header covers the top of the page. */
 @media (max-width: 767px) {{ [data-testid="stMainBlockContainer"] {{ padding-top: 4rem; }} }}
 [data-testid="stMainBlockContainer"] h1 {{ font-size: 1.9rem; padding: 0.2rem 0; }}
 .st-key-example [data-testid="stButtonGroup"] > div {{ flex-wrap: nowrap; overflow-x: auto; }}
 .st-key-example button {{ white-space: nowrap; flex: none; }}
 .st-key-output [data-testid="stText"] {{ max-height: 8rem; overflow-y: auto; }}
 .st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
-/* The accent colour is pale in the dark theme, where Streamlit writes on it in white. */
+/* In the dark theme the accent colour is pale, and Streamlit's text on it is white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] * {{ color: {ground}; }}
-/* There is a button to answer with. */
+/* A button submits the answer. */
 .st-key-lesson_step [data-testid="InputInstructions"] {{ display: none; }}
-/* A term whose explanation appears beside it, and that explanation. */
+/* A linked term and its explanation. */
 a[href^="#lesson-"] {{
   color: inherit !important; text-decoration: underline dotted {accent} 2px !important;
 }}
@@ -51,7 +51,7 @@ a[href^="#lesson-"] {{
 
 
 def page_style() -> None:
-    """Put the style into the page, in the colours of its theme; draws nothing itself."""
+    """Add the styles to the page, in the colours of its theme; nothing visible is drawn."""
     theme = current_theme()
     colors = {name: getattr(theme, name) for name in ("accent", "warning", "muted", "surface", "text")}
     st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99", **colors))

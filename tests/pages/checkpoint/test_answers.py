@@ -51,5 +51,5 @@ def test_a_layout_of_ones_own_is_described_on_the_page(tmp_path: Path) -> None:
     open_path(app, tmp_path / "mine.pt")
     assert "As its mapping file says" in texts(app)
     questions(app)["norm_eps"].set_value(1e-6)
-    press(app, "Open it again with these answers")
+    press(app, "Reopen with these answers")
     assert "As its mapping file says" in texts(app), "it is opened again as it was described"

@@ -34,7 +34,7 @@ from tests.support.checkpoints import (
     whole_module,
 )
 from transformer.checkpoints.places import MODELS, shipped_models
-from viz.pages.checkpoint.session import shipped_subject
+from viz.pages.checkpoint.session import shipped_model
 from viz.pages.sidebar import CLOSED_NOTE
 from viz.session import RANDOM
 
@@ -53,7 +53,7 @@ def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) ->
         "The doctor's report",
         "Parts, settings and names",
     ]
-    config = shipped_subject(model).imported.report.config
+    config = shipped_model(model).imported.report.config
     columns = views.data("architecture")["stacks"]
     assert [column["n_layers"] for column in columns] == [config.n_encoder_layers, config.n_decoder_layers]
     assert len(app.success) == 1
@@ -64,7 +64,7 @@ def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) ->
 
 def test_parameters_of_the_parts_add_up() -> None:
     parts = table(start(), "parameters").set_index("part")
-    loaded = shipped_subject("toy-en-it").imported.loaded
+    loaded = shipped_model("toy-en-it").imported.loaded
     assert loaded is not None
     whole = sum(p.numel() for p in loaded.model.parameters())
     assert parts.loc["encoder", "parameters"] == sum(
@@ -86,7 +86,7 @@ def test_a_random_model_comes_from_no_file() -> None:
 # Opened
 
 
-def test_a_file_opens_by_its_path(tmp_path: Path, views: Views) -> None:
+def test_a_file_opens_by_its_path_and_what_it_does_not_say_is_asked(tmp_path: Path, views: Views) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     assert not app.warning, [element.value for element in app.warning]
     shown = texts(app)
@@ -95,14 +95,10 @@ def test_a_file_opens_by_its_path(tmp_path: Path, views: Views) -> None:
     assert f"{sum(p.numel() for p in translator().parameters()):,}" in shown
     assert models(app) == [*shipped_models(), OPENED, RANDOM]
     assert titles(views, "problem") == []
-
-
-def test_what_the_file_does_not_tell_is_asked(tmp_path: Path, views: Views) -> None:
-    app = opened(torch_file(tmp_path / "mine.pt"))
     asked = questions(app)
     assert {"n_heads", "norm_position", "activation"} <= asked.keys()
     asked["n_heads"].set_value(N_HEADS)
-    press(app, "Open it again with these answers")
+    press(app, "Reopen with these answers")
     blocks = [
         block
         for sublayer in views.data("architecture")["stacks"][0]["layer"]
@@ -110,26 +106,23 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path, views: Views) -> N
         if block["kind"] == "attention"
     ]
     assert blocks[0]["detail"] == "4 heads of 4"
-    told = table(app, "told by").set_index("setting")
-    assert told.loc["n_heads", "told by"] == "you"
-    assert told.loc["n_decoder_layers", ["value", "told by"]].tolist() == [
+    told = table(app, "source").set_index("setting")
+    assert told.loc["n_heads", "source"] == "you"
+    assert told.loc["n_decoder_layers", ["value", "source"]].tolist() == [
         str(N_DECODER_LAYERS),
         "the shapes of its tensors",
     ]
 
 
-def test_a_module_saved_whole_opens(tmp_path: Path) -> None:
+def test_a_module_saved_whole_and_one_of_several_weights_open(tmp_path: Path) -> None:
     app = opened(whole_module(tmp_path / "whole.pt"))
     assert not app.warning, [element.value for element in app.warning]
     assert questions(app)["n_heads"].value == N_HEADS
-
-
-def test_which_of_several_weights_are_wanted_is_asked(tmp_path: Path) -> None:
-    app = opened(file_with_averages(tmp_path / "last.pt"))
+    open_path(app, file_with_averages(tmp_path / "last.pt"))
     assert questions(app)["weights"].value == "model"
     questions(app)["weights"].set_value("ema")
-    press(app, "Open it again with these answers")
-    assert table(app, "told by").set_index("setting").loc["weights", ["value", "told by"]].tolist() == [
+    press(app, "Reopen with these answers")
+    assert table(app, "source").set_index("setting").loc["weights", ["value", "source"]].tolist() == [
         "ema",
         "you",
     ]
@@ -139,7 +132,7 @@ def test_answers_go_with_the_model_that_is_used(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     press(app, "Use it on all pages")
     questions(app)["n_heads"].set_value(2)
-    press(app, "Open it again with these answers")
+    press(app, "Reopen with these answers")
     assert "2 heads" in TERM.sub(r"\1", app.sidebar.caption[0].value)
     assert "All pages use it" in buttons(app)
 
@@ -191,29 +184,23 @@ def test_what_a_reload_closes_is_said_until_it_is_opened_again(tmp_path: Path) -
 
 def test_no_visit_begins_with_what_it_has_not_lost() -> None:
     start(PATH)
-    assert not start().info
+    app = start()
+    assert not app.info
+    assert "until you close it, or close or reload this page" in texts(app), "said before anything is opened"
     assert not start(model="never heard of").info
 
 
-def test_that_a_reload_closes_it_is_said_before_it_is_opened() -> None:
-    assert "until you close it, or close or reload this page" in texts(start())
-
-
-def test_our_own_folder_opens_with_its_words() -> None:
-    app = opened(MODELS / "toy-en-it")
-    press(app, "Use it on all pages")
-    app.switch_page("viz/pages/explore/page.py").run()
-    app.text_input(key="text").set_value("I see the cat.").run()
-    assert not app.warning
-    assert "gatto" in texts(app)
-
-
-def test_another_one_takes_its_place(tmp_path: Path) -> None:
+def test_our_own_folder_opens_with_its_words_in_the_place_of_another(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "first.pt"))
     press(app, "Use it on all pages")
     open_path(app, MODELS / "toy-en-it")
     assert "Open: toy-en-it" in texts(app)
     assert models(app).count(OPENED) == 1
+    press(app, "Use it on all pages")
+    app.switch_page("viz/pages/explore/page.py").run()
+    app.text_input(key="text").set_value("I see the cat.").run()
+    assert not app.warning
+    assert "gatto" in texts(app)
 
 
 # Uploaded
@@ -234,15 +221,11 @@ def test_files_are_uploaded_and_removed_when_closed(tmp_path: Path, monkeypatch:
 
 def test_a_folder_is_uploaded_file_by_file() -> None:
     app = start(UPLOAD)
+    press(app, "Open it")
+    assert "Choose a file of weights" in texts(app), "nothing was uploaded"
     upload(app, *(path for path in (MODELS / "toy-en-it").iterdir() if path.is_file()))
     assert "Open: uploaded folder" in texts(app)
     assert "Use it on all pages" in buttons(app)
-
-
-def test_nothing_uploaded_is_said() -> None:
-    app = start(UPLOAD)
-    press(app, "Open it")
-    assert "Choose a file of weights" in texts(app)
 
 
 # Refused
@@ -256,24 +239,20 @@ def test_a_refusal_keeps_what_was_open(tmp_path: Path) -> None:
     assert "Open: mine.pt" in texts(app)
 
 
-@pytest.mark.parametrize(
-    "path, reason",
-    [
-        ("", "Type the path"),
+def test_what_is_no_path_is_said_as_it_was_typed() -> None:
+    app = start(PATH)
+    for path, reason in (
         ("   ", "Type the path"),
         ("/nowhere/at/all", "There is no model '/nowhere/at/all'"),
         ("a\x00b", ""),
         ("~nobody/x", ""),
         ("<b>x</b> $y$ ![](http://example.com/x.png)", "<b>x</b> $y$ ![](http:/example.com/x.png)"),
         ("a" * 5000, ""),
-    ],
-)
-def test_what_is_no_path_is_said_as_it_was_typed(path: str, reason: str) -> None:
-    app = start(PATH)
-    open_path(app, path)
-    assert [element.value for element in app.warning] == ["This can't be opened."]
-    assert any(reason in element.value for element in app.text), [element.value for element in app.text]
-    assert not any("example.com" in element.value for element in app.markdown)
+    ):
+        open_path(app, path)
+        assert [element.value for element in app.warning] == ["This can't be opened."]
+        assert any(reason in element.value for element in app.text), [element.value for element in app.text]
+        assert not any("example.com" in element.value for element in app.markdown)
 
 
 def test_no_paths_are_opened_for_others(monkeypatch: pytest.MonkeyPatch) -> None:

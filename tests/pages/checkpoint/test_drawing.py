@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import torch
 
 from tests.support.checkpoints import SRC_VOCAB_SIZE, TGT_VOCAB_SIZE
@@ -34,8 +33,8 @@ def test_norms_stand_where_the_model_has_them() -> None:
         "causal self-attention", "layer norm", "cross-attention", "layer norm", "feed-forward", "layer norm",
     ]  # fmt: skip
     assert labels(config_of(norm_position="both"))[0] == [
-        "layer norm", "self-attention", "layer norm of what is added",
-        "layer norm", "feed-forward", "layer norm of what is added",
+        "layer norm", "self-attention", "layer norm of the output",
+        "layer norm", "feed-forward", "layer norm of the output",
     ]  # fmt: skip
 
 
@@ -53,8 +52,8 @@ def test_a_block_says_what_is_unusual_in_it() -> None:
     assert "are multiplied by 0.3, not divided by √14. A soft cap keeps scores below 2.5." in about["capped"]
     assert "Rotary bases of the decoder's layers: 9, none, 500." in about["capped"]
     assert "The first 4 of a head's 10 numbers are turned." in about["parallel"]
-    assert "It reads what self-attention reads, in parallel." in about["parallel"]
-    assert "All layers have the same weights." in about["shared"]
+    assert "It reads the same stream as self-attention, in parallel." in about["parallel"]
+    assert "All layers share the same weights." in about["shared"]
     assert "Its output is multiplied by 0.4 before it is added." in about["factors"]
     assert "It sees the source's padding, too." in about["shifted"]
     unusual = ("soft cap", "turned", "parallel", "same weights", "multiplied", "padding")
@@ -64,13 +63,13 @@ def test_a_block_says_what_is_unusual_in_it() -> None:
     assert "a vector of 14 numbers" in embedding.about
 
 
-@pytest.mark.parametrize("norm_position", ["pre", "post", "both"])
-def test_all_weights_are_drawn_once(norm_position: str) -> None:
-    config = config_of(norm_position=norm_position, final_norm=norm_position == "pre")
-    drawn = 0
-    for stack in stacks_of(config):
-        inside = [block for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.after)]
-        drawn += sum(block.parameters for block in (*stack.below, *stack.above))
-        drawn += stack.n_layers * sum(block.parameters for block in inside)
-    model = Transformer(config, torch.Generator().manual_seed(0))
-    assert drawn == sum(p.numel() for p in model.parameters())
+def test_all_weights_are_drawn_once() -> None:
+    for norm_position in ("pre", "post", "both"):
+        config = config_of(norm_position=norm_position, final_norm=norm_position == "pre")
+        drawn = 0
+        for stack in stacks_of(config):
+            inside = [block for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.after)]
+            drawn += sum(block.parameters for block in (*stack.below, *stack.above))
+            drawn += stack.n_layers * sum(block.parameters for block in inside)
+        model = Transformer(config, torch.Generator().manual_seed(0))
+        assert drawn == sum(p.numel() for p in model.parameters())

@@ -14,20 +14,16 @@ from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 
 
-def test_an_example_brings_its_right_translation() -> None:
-    app = open_decode()
-    assert f"The reference is the example's own translation: {RIGHT}" in texts(app)
-    assert "They never diverge" in texts(app)
-
-
-def test_the_page_begins_with_words_that_part() -> None:
+def test_the_page_begins_with_words_that_diverge() -> None:
     said = texts(open_app("decode", model=None))
     assert "They diverge at step" in said
     assert "They never diverge" not in said
 
 
-def test_a_typed_reference_parts_from_the_model_s_own_words() -> None:
+def test_a_typed_reference_diverges_from_the_model_s_own_words() -> None:
     app = open_decode()
+    assert f"The reference is the example's own translation: {RIGHT}" in texts(app)
+    assert "They never diverge" in texts(app)
     reference = "mia sorella è più vecchia di tuo fratello."
     app.text_input(key="target").set_value(reference).run()
     assert not app.exception
@@ -40,6 +36,9 @@ def test_a_typed_reference_parts_from_the_model_s_own_words() -> None:
     drawn = trace(app, "forcing_scores", "forced: the reference")
     expected = [np.log(step.probability) for step in forced.steps]
     np.testing.assert_allclose(array(drawn["y"]), expected, atol=1e-3)
+    app.text_input(key="target").set_value("gatto " * 500).run()
+    assert not app.exception
+    assert "at most 127" in app.warning[0].value, "too long a reference is told its limit"
 
 
 def test_both_runs_are_seen_through_the_same_head(views: Views) -> None:
@@ -63,23 +62,12 @@ def test_both_runs_are_seen_through_the_same_head(views: Views) -> None:
             choice = views.choice(one)
             assert (choice["layer"], choice["head"], choice["measure"]) == (0, head, "scores")
     assert "decoder.layers.0.cross_attn" in texts(app)
-
-
-def test_a_cell_that_one_of_both_runs_lacks_is_chosen_in_the_other(views: Views) -> None:
-    app = open_decode()
     app.text_input(key="target").set_value("mia sorella").run()
     views.choose(app, "forcing_free", cell=[5, 1])
-    assert [views.choice(key)["cell"] for key in FORCING] == [None, [5, 1]]
+    assert [views.choice(key)["cell"] for key in FORCING] == [None, [5, 1]], "one run lacks that cell"
 
 
 def test_without_a_reference_the_page_asks_for_one() -> None:
     app = open_app("decode", text="the cat and the dog")
     assert not app.exception
     assert "Type the correct translation" in app.info[0].value
-
-
-def test_a_reference_too_long_is_told_its_limit() -> None:
-    app = open_decode()
-    app.text_input(key="target").set_value("gatto " * 500).run()
-    assert not app.exception
-    assert "at most 127" in app.warning[0].value

@@ -16,8 +16,8 @@ from viz.components.beam_tree import GoOn, Place
 from viz.components.next_tokens import TokenChoice
 
 
-def test_first_visit_shows_the_whole_search(views: Views) -> None:
-    open_decode()
+def test_first_visit_shows_the_whole_search_and_a_chosen_place_is_in_the_address(views: Views) -> None:
+    app = open_decode()
     tree = tree_of()
     drawn = views.data("beam_tree")
     assert len(drawn["nodes"]) == len(tree.nodes)
@@ -25,29 +25,54 @@ def test_first_visit_shows_the_whole_search(views: Views) -> None:
     assert [h["score"] for h in drawn["hypotheses"]] == [h.score for h in tree.hypotheses]
     assert drawn["step"] == tree.nodes[-1].position
     assert drawn["selected"] == tree.path(tree.leaves[0])[1].index
+    end = next(i for i, node in enumerate(drawn["nodes"]) if not node["is_open"])
+    views.select(app, "beam_tree", GoOn(end))
+    assert "beam_prefix" not in app.query_params, "nothing follows an end"
+    views.select(app, "beam_tree", Place(5, 7))
+    assert (app.query_params["beam_node"], app.query_params["beam_step"]) == ("5", "7")
+    assert (views.data("beam_tree")["selected"], views.data("beam_tree")["step"]) == (5, 7)
 
 
-def test_the_address_opens_the_search_and_the_place_in_it(views: Views) -> None:
+def test_the_address_opens_the_search_and_another_search_forgets_the_place(views: Views) -> None:
     app = open_decode(beam_size="2", beam_alpha="0.5", beam_node="9", beam_step="5")
     assert app.select_slider(key="beam_size").value == 2
     assert app.slider(key="beam_alpha").value == 0.5
     drawn = views.data("beam_tree")
     assert len(drawn["nodes"]) == len(tree_of(2, 0.5).nodes)
     assert (drawn["selected"], drawn["step"]) == (9, 5)
+    app.select_slider(key="beam_size").set_value(3).run()
+    assert views.data("beam_tree")["step"] == tree_of(3, 0.5).nodes[-1].position
+    assert "beam_node" not in app.query_params
 
 
 @pytest.mark.parametrize(
     "address",
     [
-        {"beam_node": "99999", "beam_step": "-1"},
-        {"beam_node": "x", "beam_step": "9" * 40},
-        {"beam_prefix": "a,b,,1,0,2,999999999"},
-        {"beam_size": "77", "beam_alpha": "9"},
-        {"beam_head": "cross.99.0", "beam_layer": "-1", "beam_view": "One head"},
-        {"beam_attention": "encoder", "beam_cell": "99,0", "beam_measure": "x"},
-        {"sample_temperature": "0", "sample_top_k": "x", "sample_top_p": "2"},
-        {"sample_seed": "-3"},
-        {"forcing_layer": "7", "forcing_head": "x", "forcing_view": "map", "forcing_attention": "decoder"},
+        {
+            "beam_node": "99999",
+            "beam_step": "-1",
+            "beam_prefix": "a,b,,1,0,2,999999999",
+            "beam_size": "77",
+            "beam_head": "cross.99.0",
+            "beam_layer": "-1",
+            "beam_view": "One head",
+            "sample_temperature": "0",
+            "sample_top_k": "x",
+            "sample_top_p": "2",
+        },
+        {
+            "beam_node": "x",
+            "beam_step": "9" * 40,
+            "beam_alpha": "9",
+            "sample_seed": "-3",
+            "beam_attention": "encoder",
+            "beam_cell": "99,0",
+            "beam_measure": "x",
+            "forcing_layer": "7",
+            "forcing_head": "x",
+            "forcing_view": "map",
+            "forcing_attention": "decoder",
+        },
     ],
 )
 def test_an_address_that_makes_no_sense_opens_the_page(views: Views, address: dict[str, str]) -> None:
@@ -59,20 +84,6 @@ def test_an_address_that_makes_no_sense_opens_the_page(views: Views, address: di
     ] * 3
     assert [choice["view"] for choice in shown] == ["token", "head", "head"]
     assert shown[0]["cell"][0] == len(views.data("beam_viewer")["sides"]["decoder"]["tokens"]) - 1
-
-
-def test_a_chosen_place_is_in_the_address(views: Views) -> None:
-    app = open_decode()
-    views.select(app, "beam_tree", Place(5, 7))
-    assert (app.query_params["beam_node"], app.query_params["beam_step"]) == ("5", "7")
-    assert (views.data("beam_tree")["selected"], views.data("beam_tree")["step"]) == (5, 7)
-
-
-def test_another_search_forgets_the_place(views: Views) -> None:
-    app = open_decode(beam_node="5", beam_step="7")
-    app.select_slider(key="beam_size").set_value(3).run()
-    assert views.data("beam_tree")["step"] == tree_of(3).nodes[-1].position
-    assert "beam_node" not in app.query_params
 
 
 def test_the_search_begins_again_after_a_pruned_token_and_goes_back(views: Views) -> None:
@@ -109,13 +120,6 @@ def test_back_goes_one_restart_at_a_time_and_the_beginning_all_the_way(views: Vi
     assert "beam_prefix" not in app.query_params
 
 
-def test_an_end_is_no_place_to_go_on_from(views: Views) -> None:
-    app = open_decode()
-    end = next(i for i, node in enumerate(views.data("beam_tree")["nodes"]) if not node["is_open"])
-    views.select(app, "beam_tree", GoOn(end))
-    assert "beam_prefix" not in app.query_params
-
-
 def test_a_linked_prefix_is_searched_after_and_another_sentence_forgets_it(views: Views) -> None:
     target = open_model("toy-en-it").target
     prefix = target.encode("tuo fratello").ids
@@ -142,7 +146,7 @@ def test_the_longest_sentence_is_searched() -> None:
     assert not app.warning
 
 
-@pytest.mark.parametrize("heads", ["1", "16"])
+@pytest.mark.parametrize("heads", [pytest.param("1", marks=pytest.mark.full), "16"])
 def test_random_models_are_searched_too(views: Views, heads: str) -> None:
     app = open_decode(model="random", enc="1", dec="3", heads=heads, beam_attention="decoder", beam_head="15")
     assert not app.exception

@@ -12,11 +12,10 @@ import pytest
 from tests.pages.app import HOSTILE, open_app
 from tests.pages.explore.page import TEXT, explored, weights_of
 from tests.pages.views import Views
-from tests.support.kinds import KINDS
-from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, Attention, attention_record
+from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, attention_record
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.random_model import random_model
-from transformer.run import encode_sentence, run_again, run_sentence
+from transformer.run import encode_sentence, run_again
 from viz.figures.labels import visible
 from viz.pages.explore.attention import BEFORE
 from viz.pages.explore.viewed_run import RANDOM_SEED, TWIN
@@ -57,18 +56,19 @@ def test_closed_cells_have_their_reasons(views: Views) -> None:
         assert not views.array("viewer", f"closed:{attention}").any()
 
 
-@pytest.mark.parametrize("attention", ATTENTION_LABELS)
-def test_what_is_asked_for_comes_and_is_the_run_s(views: Views, attention: Attention) -> None:
+def test_what_is_asked_for_comes_and_is_the_run_s(views: Views) -> None:
     app = open_app(text=TEXT)
-    vectors = f"vectors:{attention}:1:3"
-    views.fetch(app, "viewer", [f"scores:{attention}", vectors, f"lengths:{attention}", "nonsense"])
-    assert views.pieces("viewer") == [f"scores:{attention}", vectors, f"lengths:{attention}"]
-    record = attention_record(explored().trace, attention, 1)
-    scores = views.array("viewer", f"scores:{attention}/values")
-    np.testing.assert_allclose(scores[1], record.scores[0].numpy(), atol=1e-5)
-    for name in ("q", "k", "v", "z"):
-        vector = getattr(record, name)[0, 3].numpy()
-        np.testing.assert_allclose(views.array("viewer", f"{vectors}/{name}"), vector, atol=1e-5)
+    for attention in ATTENTION_LABELS:
+        vectors = f"vectors:{attention}:1:3"
+        asked = [f"scores:{attention}", vectors, f"lengths:{attention}"]
+        views.fetch(app, "viewer", [*asked, "nonsense"])
+        assert views.pieces("viewer") == asked
+        record = attention_record(explored().trace, attention, 1)
+        scores = views.array("viewer", f"scores:{attention}/values")
+        np.testing.assert_allclose(scores[1], record.scores[0].numpy(), atol=1e-5)
+        for name in ("q", "k", "v", "z"):
+            vector = getattr(record, name)[0, 3].numpy()
+            np.testing.assert_allclose(views.array("viewer", f"{vectors}/{name}"), vector, atol=1e-5)
     app.run()
     assert views.pieces("viewer") == [], "once"
 
@@ -138,18 +138,14 @@ def test_a_run_before_of_a_model_of_other_sizes_is_nothing_to_compare_with(views
     )
 
 
-@pytest.mark.usefixtures("kinds")
-@pytest.mark.parametrize("kind", KINDS)
-def test_models_of_every_kind_have_their_own_attentions(views: Views, kind: str) -> None:
-    open_app(model=kind, text="yesterday i saw the dog")
-    run = run_sentence(KINDS[kind](), "yesterday i saw the dog")
-    for family in views.data("viewer")["families"]:
-        values = views.array("viewer", f"weights:{family['name']}/values")
-        np.testing.assert_allclose(values, weights_of(run, family["name"]), atol=1e-6)
+SAVED = [
+    pytest.param(view, measure, marks=() if at == measure_at else pytest.mark.full)
+    for at, view in enumerate(VIEWS)
+    for measure_at, measure in enumerate(MEASURES)
+]
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view, measure", SAVED)
 def test_what_is_saved_is_what_is_shown(
     views: Views, view: str, measure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,15 +185,14 @@ def test_what_is_saved_is_what_is_shown(
         np.testing.assert_allclose(drawn, expected[2], atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "name", ["script", "right to left", "zero width", "emoji", "special tokens", "formula"]
-)
-def test_typed_tokens_reach_the_viewer_as_text(views: Views, name: str) -> None:
-    app = open_app(text=HOSTILE[name], target=HOSTILE[name])
+def test_typed_tokens_reach_the_viewer_as_text(views: Views) -> None:
+    names = ("script", "right to left", "zero width", "emoji", "special tokens", "formula")
+    text = " ".join(HOSTILE[name] for name in names)
+    app = open_app(text=text, target=text)
     assert not app.exception
     loaded = open_model("toy-en-it")
     sides = views.data("viewer")["sides"]
-    typed = [encode_sentence(loaded, side, HOSTILE[name], "sentence").tokens for side in ("source", "target")]
+    typed = [encode_sentence(loaded, side, text, "sentence").tokens for side in ("source", "target")]
     assert sides["encoder"]["tokens"] == [*map(visible, typed[0]), "<eos>"]
     assert sides["decoder"]["tokens"] == ["<bos>", *map(visible, typed[1])]
     assert not any(character in str(sides) for character in "\u202e\u200b\u2060")

@@ -22,24 +22,17 @@ def test_first_visit_shows_a_translation() -> None:
     assert expected in [text.value for text in app.text]
 
 
-def test_the_toy_knows_the_first_sentence() -> None:
+def test_a_typed_sentence_is_translated_and_in_the_address() -> None:
     app = open_app()
     assert "ieri ho visto un gatto nero." in [text.value for text in app.text]
-
-
-def test_a_typed_sentence_is_translated() -> None:
-    app = open_app()
+    assert "text" not in app.query_params, "the default stays out of it"
     app.text_input(key="text").set_value("yesterday i saw a raccoon.").run()
     assert not app.exception
     assert "ieri ho visto un procione." in [text.value for text in app.text]
-
-
-def test_an_example_is_one_click_away() -> None:
-    app = open_app()
-    example = app.button_group(key="example")
+    assert app.query_params["text"] == "yesterday i saw a raccoon."
     chosen = list(examples_of("toy-en-it"))[1]
-    example.set_value(chosen).run()
-    assert app.text_input(key="text").value == chosen
+    app.button_group(key="example").set_value(chosen).run()
+    assert app.text_input(key="text").value == chosen, "an example is one click away"
     assert run_sentence(open_model("toy-en-it"), chosen).translation in [text.value for text in app.text]
 
 
@@ -66,36 +59,12 @@ def test_it_says_where_a_name_went_before_the_most_probable_sub_word() -> None:
     assert f"At steps {', '.join(most)} and {last} the most probable sub-word was passed over: it" in said
 
 
-def test_another_model_reads_the_same_sentence() -> None:
-    app = open_app()
-    app.text_input(key="text").set_value("i like the cats.").run()
-    app.radio(key="model").set_value("random").run()
-    assert not app.exception
-    assert app.text_input(key="text").value == "i like the cats."
-
-
 def test_a_typed_target_is_forced() -> None:
     app = open_app()
     app.text_input(key="target").set_value("il mio gatto").run()
     assert not app.exception
     assert "teacher forcing" in texts(app)
     assert "il mio gatto" in [text.value for text in app.text]
-
-
-def test_the_address_opens_the_sentence() -> None:
-    app = open_app(text="yesterday i saw a raccoon.", model="random", enc="3", heads="8", seed="5")
-    assert not app.exception
-    assert app.text_input(key="text").value == "yesterday i saw a raccoon."
-    assert app.radio(key="model").value == "random"
-    assert app.selectbox(key="heads").value == 8
-    assert app.number_input(key="seed").value == 5
-
-
-def test_the_sentence_goes_into_the_address_and_the_default_does_not() -> None:
-    app = open_app()
-    assert "text" not in app.query_params
-    app.text_input(key="text").set_value("i like the cats.").run()
-    assert app.query_params["text"] == "i like the cats."
 
 
 def test_too_long_a_sentence_is_kept_and_told_its_limit() -> None:
@@ -107,22 +76,27 @@ def test_too_long_a_sentence_is_kept_and_told_its_limit() -> None:
     assert app.text_input(key="text").value == long
 
 
-def test_the_sentence_follows_to_another_page_and_back() -> None:
+def test_the_sentence_follows_to_another_page_and_another_model() -> None:
     app = open_app()
     app.text_input(key="text").set_value("i like the cats.").run()
     app.switch_page("viz/pages/layer_norm/page.py").run()
     app.switch_page("viz/pages/explore/page.py").run()
     assert app.text_input(key="text").value == "i like the cats."
+    app.radio(key="model").set_value("random").run()
+    assert not app.exception
+    assert app.text_input(key="text").value == "i like the cats."
 
 
-def test_a_random_model_has_the_vocabulary_that_is_chosen() -> None:
-    app = open_app(model="random", vocabulary="toy-en-it")
+def test_a_random_model_has_the_sizes_and_the_vocabulary_that_are_chosen() -> None:
+    address = {"vocabulary": "toy-en-it", "enc": "3", "heads": "8", "seed": "5"}
+    app = open_app(text="yesterday i saw a raccoon.", model="random", **address)
+    assert not app.exception
+    assert app.text_input(key="text").value == "yesterday i saw a raccoon."
+    assert app.radio(key="model").value == "random"
+    assert app.number_input(key="seed").value == 5
     assert app.selectbox(key="vocabulary").options == shipped_models()
     assert "the most probable word at each step" in texts(app)
-
-
-def test_random_models_of_every_size_run() -> None:
-    app = open_app(model="random")
+    assert "3 encoder and 2 decoder layers of 8 heads" in texts(app)
     app.selectbox(key="enc").set_value(6)
     app.selectbox(key="dec").set_value(1)
     app.selectbox(key="heads").set_value(16)
@@ -141,6 +115,6 @@ def test_a_device_without_the_memory_is_said_and_another_can_be_chosen(
     app = open_app()
     assert not app.exception
     assert [error.value for error in app.sidebar.error] == [
-        "The memory of cpu is too small for this model: choose another device or model."
+        "The memory of cpu is too small for this model. Choose another device or model."
     ]
     assert {"Model", "Device"} <= {choice.label for choice in (*app.radio, *app.selectbox)}

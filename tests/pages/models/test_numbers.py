@@ -22,25 +22,26 @@ pytestmark = pytest.mark.usefixtures("kinds")
 # Positions
 
 
-@pytest.mark.parametrize("pair, times", [(0, 1.0), (2, 1.57787), (4, 4.0)])
-def test_rotary_positions_turn_a_pair_as_written(pair: int, times: float) -> None:
+def test_rotary_positions_turn_a_pair_as_written() -> None:
     """The third pair's 87 positions lie between the 50 that stay and the 400 that are made 4 times longer."""
-    app = opened("rotary", "positions", layer="1", head="5", rotary_pair=str(pair))
-    app.selectbox(key="query").set_value(3).run()
-    (formula,) = [text for text in formulas(app) if "pmatrix" in text]
-    vectors = re.findall(rf"pmatrix\}} {NUMBER} \\\\ {NUMBER} ", formula)
-    (x, y), (new_x, new_y) = ((float(a), float(b)) for a, b in vectors)
-    angle = 3 / 10_000 ** (2 * pair / 14) / times
-    assert new_x == pytest.approx(x * np.cos(angle) - y * np.sin(angle), abs=2e-4)
-    assert new_y == pytest.approx(x * np.sin(angle) + y * np.cos(angle), abs=2e-4)
+    app = opened("rotary", "positions", layer="1", head="5")
+    app.selectbox(key="query").set_value(3)
     records = run_of("rotary").trace
-    turned = records["decoder.layers.1.self_attn.q"][0, 5, 3, 2 * pair : 2 * pair + 2].numpy()
-    np.testing.assert_allclose([new_x, new_y], turned, atol=1e-4)
-    turns = array(figure(app, "rotary_angles")["data"][0]["customdata"])
-    assert turns[3, pair] * 2 * np.pi == pytest.approx(angle, rel=1e-4)
-    assert ("stretch" in formula) == (times != 1)
-    drawn = figure(app, "rotary_wavelengths")["data"]
-    assert array(drawn[0]["y"])[pair] / array(drawn[1]["y"])[pair] == pytest.approx(times, rel=1e-4)
+    for pair, times in ((0, 1.0), (2, 1.57787), (4, 4.0)):
+        app.selectbox(key="rotary_pair").set_value(pair).run()
+        (formula,) = [text for text in formulas(app) if "pmatrix" in text]
+        vectors = re.findall(rf"pmatrix\}} {NUMBER} \\\\ {NUMBER} ", formula)
+        (x, y), (new_x, new_y) = ((float(a), float(b)) for a, b in vectors)
+        angle = 3 / 10_000 ** (2 * pair / 14) / times
+        assert new_x == pytest.approx(x * np.cos(angle) - y * np.sin(angle), abs=2e-4)
+        assert new_y == pytest.approx(x * np.sin(angle) + y * np.cos(angle), abs=2e-4)
+        turned = records["decoder.layers.1.self_attn.q"][0, 5, 3, 2 * pair : 2 * pair + 2].numpy()
+        np.testing.assert_allclose([new_x, new_y], turned, atol=1e-4)
+        turns = array(figure(app, "rotary_angles")["data"][0]["customdata"])
+        assert turns[3, pair] * 2 * np.pi == pytest.approx(angle, rel=1e-4)
+        assert ("stretch" in formula) == (times != 1)
+        drawn = figure(app, "rotary_wavelengths")["data"]
+        assert array(drawn[0]["y"])[pair] / array(drawn[1]["y"])[pair] == pytest.approx(times, rel=1e-4)
     assert "400 positions and more are 4 times longer" in texts(app)
 
 
@@ -57,22 +58,22 @@ def test_turning_changes_no_product_with_the_own_position() -> None:
     assert np.abs(before[:4] - after[:4]).max() > 0.01
 
 
-@pytest.mark.parametrize("distance", [-3, 0, 2])
-def test_a_relative_bias_is_the_one_that_was_added(distance: int) -> None:
+def test_a_relative_bias_is_the_one_that_was_added() -> None:
     app = opened("relative", "positions", head="2")
-    app.select_slider(key="bias_distance").set_value(distance).run()
-    (formula,) = [text for text in formulas(app) if "bucket" in text]
-    found = re.search(rf"bucket \}} (\d+), \\quad b = {NUMBER}", formula)
-    assert found is not None
     loaded = KINDS["relative"]()
     table = loaded.model.state_dict()["encoder.relative_bias.weight"]
-    assert float(found[2]) == pytest.approx(float(table[int(found[1]), 2]), abs=1e-4)
     recorded = run_sentence(loaded, TEXT).trace["encoder.layers.1.self_attn.position_bias"]
-    assert float(found[2]) == pytest.approx(float(recorded[0, 2, 3, 3 + distance]), abs=1e-4)
-    line = trace(app, "position_bias", "head 2")
-    distances = array(line["x"]).tolist()
-    assert distances == list(range(-16, 17))
-    assert array(line["y"])[distances.index(distance)] == pytest.approx(float(found[2]), abs=1e-4)
+    for distance in (-3, 0, 2):
+        app.select_slider(key="bias_distance").set_value(distance).run()
+        (formula,) = [text for text in formulas(app) if "bucket" in text]
+        found = re.search(rf"bucket \}} (\d+), \\quad b = {NUMBER}", formula)
+        assert found is not None
+        assert float(found[2]) == pytest.approx(float(table[int(found[1]), 2]), abs=1e-4)
+        assert float(found[2]) == pytest.approx(float(recorded[0, 2, 3, 3 + distance]), abs=1e-4)
+        line = trace(app, "position_bias", "head 2")
+        distances = array(line["x"]).tolist()
+        assert distances == list(range(-16, 17))
+        assert array(line["y"])[distances.index(distance)] == pytest.approx(float(found[2]), abs=1e-4)
     app.button_group(key="bias_stack").set_value("decoder").run()
     assert max(map(int, app.select_slider(key="bias_distance").options)) == 0
     assert array(trace(app, "position_bias", "head 2")["x"]).tolist() == list(range(-16, 1))
@@ -93,11 +94,14 @@ def test_a_model_without_positions_says_so_and_takes_no_sentence() -> None:
     assert "text" not in [box.key for box in app.text_input]
 
 
-def test_learned_positions_without_a_factor() -> None:
+def test_learned_positions_without_a_factor_are_not_called_scaled() -> None:
     app = opened("prompted", "positions")
     (formula,) = [text for text in formulas(app) if "embedding" in text]
     assert r"\sqrt" not in formula
     assert app.button_group(key="pe_side").options == ["Decoder input"]
+    names = [drawn["name"] for drawn in figure(app, "pe_sizes")["data"]]
+    assert names == ["embedding", "position encoding"]
+    assert "√d_model" not in texts(app).split("The encoding of the paper")[0]
 
 
 # Masks, Layer norm, Decode
@@ -109,7 +113,7 @@ def test_prompts_are_filled_up_after_and_nothing_is_masked_for_it() -> None:
     assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["decoder"]]
     assert app.text_area(key="batch").label == "Prompts, one per line"
     assert "padding is closed" not in texts(app)
-    assert "grey and hatched is padding" not in texts(app)
+    assert "grey and hatched" not in texts(app)
     assert "Rows of padding" not in texts(app)
     tokens = [token for row in figure(app, "batch_target")["data"][0]["text"] for token in row]
     assert "(filled)" in tokens
@@ -124,7 +128,15 @@ def test_an_encoder_alone_has_one_side_and_no_causal_mask() -> None:
     assert figure(app, "batch_source")
 
 
-@pytest.mark.parametrize("kind", ["rotary", "reader", "masked"])
+NORM_POSITIONS = {
+    "rotary": "the final norm brings it back",
+    "reader": "γ and β alone",
+    "masked": "γ and β alone",
+    "stacks": "no final norm brings it back",
+}
+
+
+@pytest.mark.parametrize("kind", NORM_POSITIONS)
 def test_a_norm_s_formula_can_be_calculated_again(kind: str) -> None:
     app = opened(kind, "layer_norm", norm_dimension="4")
     formula = next(text for text in formulas(app) if r"\gamma_d" in text).split(r"\quad ")[1]
@@ -135,13 +147,14 @@ def test_a_norm_s_formula_can_be_calculated_again(kind: str) -> None:
     gamma, centered, scale, shift, result = found.groups()
     calculated = float(gamma) * total(centered) / float(scale) + total(shift)
     assert float(result) == pytest.approx(calculated, abs=2e-3)
-    assert (shift == "") == (kind == "rotary")
-    assert ("RMS norm" in texts(app)) == (kind == "rotary")
-
-
-def test_a_norm_without_beta_draws_none() -> None:
-    names = [drawn.get("name") for drawn in figure(opened("rotary", "layer_norm"), "norm_gamma_beta")["data"]]
-    assert names == ["γ (gamma)"]
+    assert NORM_POSITIONS[kind] in texts(app)
+    is_rms = kind == "rotary"
+    assert (shift == "") == is_rms
+    assert ("RMS norm" in texts(app)) == is_rms
+    (formula,) = [text for text in formulas(app) if "leftarrow" in text]
+    assert ("RMSNorm" if is_rms else "LayerNorm") in formula
+    names = [drawn.get("name") for drawn in figure(app, "norm_gamma_beta")["data"]]
+    assert ("γ (gamma)" in names, len(names) == 1) == (True, is_rms), names
 
 
 def test_norms_outside_of_the_stacks_can_be_chosen() -> None:
@@ -153,54 +166,29 @@ def test_norms_outside_of_the_stacks_can_be_chosen() -> None:
     assert not app.exception
 
 
-def test_embeddings_that_are_not_multiplied_are_not_called_so() -> None:
-    app = opened("prompted", "positions")
-    names = [drawn["name"] for drawn in figure(app, "pe_sizes")["data"]]
-    assert names == ["embedding", "position encoding"]
-    assert "√d_model" not in texts(app).split("The encoding of the paper")[0]
-
-
 @pytest.mark.parametrize(
-    "kind, said",
+    "kind, heads",
     [
-        ("prompted", "the final norm brings it back"),
-        ("stacks", "no final norm brings it back"),
-        ("rotary", "the final norm brings it back"),
-        ("masked", "by γ and β alone"),
+        ("rotary", {"decoder.layers.1.self_attn.q_norm": 5, "decoder.layers.0.self_attn.k_norm": 1}),
+        ("languages", {"decoder.layers.2.cross_attn.q_norm": 2, "decoder.layers.2.cross_attn.k_norm": 1}),
     ],
 )
-def test_the_page_names_the_norms_that_the_model_has(kind: str, said: str) -> None:
+def test_norms_of_queries_and_keys_are_shown_head_by_head(kind: str, heads: dict[str, int]) -> None:
     app = opened(kind, "layer_norm")
-    assert said in texts(app)
-    (formula,) = [text for text in formulas(app) if "leftarrow" in text]
-    assert ("RMSNorm" if kind == "rotary" else "LayerNorm") in formula
-
-
-@pytest.mark.parametrize(
-    "kind, path, head",
-    [
-        ("rotary", "decoder.layers.1.self_attn.q_norm", 5),
-        ("rotary", "decoder.layers.0.self_attn.k_norm", 1),
-        ("languages", "decoder.layers.2.cross_attn.q_norm", 2),
-        ("languages", "decoder.layers.2.cross_attn.k_norm", 1),
-    ],
-)
-def test_norms_of_queries_and_keys_are_shown_head_by_head(kind: str, path: str, head: int) -> None:
-    app = opened(kind, "layer_norm")
-    app.selectbox(key="norm").set_value(path).run()
-    app.selectbox(key="norm_head").set_value(head).run()
-    assert not app.exception
-    record = run_of(kind).trace.norm(path).for_head(head)
-    rms = record.input[0].square().mean(dim=-1).sqrt()
-    deviation = record.input[0].std(dim=-1, correction=0)
-    _, spread = (
-        array(drawn["y"]) for drawn in figure(app, "norm_statistics")["data"] if drawn["name"] == "before"
-    )
-    np.testing.assert_allclose(spread, (rms if kind == "rotary" else deviation).numpy(), atol=1e-4)
-    assert f"numbers each, those of head {head} (all heads share γ)" in texts(app)
-    tokens = run_of(kind).trace
-    seen = tokens.src_tokens if path.endswith("cross_attn.k_norm") else tokens.tgt_tokens
-    assert len(app.selectbox(key="norm_token").options) == 1 + len(seen[0])
+    seen = run_of(kind).trace
+    for path, head in heads.items():
+        app.selectbox(key="norm").set_value(path).run()
+        app.selectbox(key="norm_head").set_value(head).run()
+        assert not app.exception
+        record = seen.norm(path).for_head(head)
+        rms = record.input[0].square().mean(dim=-1).sqrt()
+        deviation = record.input[0].std(dim=-1, correction=0)
+        drawn = figure(app, "norm_statistics")["data"]
+        _, spread = (array(line["y"]) for line in drawn if line["name"] == "before")
+        np.testing.assert_allclose(spread, (rms if kind == "rotary" else deviation).numpy(), atol=1e-4)
+        assert f"numbers each, those of head {head} (all heads share γ)" in texts(app)
+        tokens = seen.src_tokens if path.endswith("cross_attn.k_norm") else seen.tgt_tokens
+        assert len(app.selectbox(key="norm_token").options) == 1 + len(tokens[0])
 
 
 def test_queries_and_keys_are_there_as_they_were_before_their_norm(views: Views) -> None:
@@ -224,7 +212,7 @@ def test_what_makes_no_sentences_says_so_on_decode(kind: str, why: str) -> None:
     assert not app.text_input
 
 
-@pytest.mark.parametrize("kind", ["prompted", "rotary", "relative", "languages"])
+@pytest.mark.parametrize("kind", ["prompted", "languages"])
 def test_a_search_and_its_heads(kind: str, views: Views) -> None:
     app = opened(kind, "decode", target="the dog")
     run = run_of(kind)

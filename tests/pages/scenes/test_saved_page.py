@@ -88,19 +88,23 @@ def chosen_weights(content: bytes) -> NDArray[Any]:
 # Each as in the app
 
 
+ADDRESSES = [
+    {},
+    {"text": DOG, "layer": "0", "head": "3", "cell": "2,1", "measure": "scores", "by": "word"},
+    {"text": DOG, "attention": "encoder", "view": "map", "lines": "0,2", "mass": "50", "families": "one"},
+    {"text": "the cat", "target": "il gatto", "attention": "decoder", "special": "spread"},
+    {"text": DOG, "model": "random", "enc": "1", "dec": "3", "heads": "8", "d_model": "64", "seed": "7"},
+]
+TELLING = [
+    {"text": "the cat", "attention": "nothing", "layer": "99", "head": "99", "cell": "9,9", "view": "x"},
+    {"text": DOG, "target": "il gatto", "against": "random weights", "layer": "0", "head": "3"},
+    {"text": DOG, "model": "random", "vocabulary": "toy-en-it", "enc": "99", "heads": "x", "seed": "-1"},
+    {"text": DOG, "model": "unheard-of"},
+]
+
+
 @pytest.mark.parametrize(
-    "address",
-    [
-        {},
-        {"text": DOG, "layer": "0", "head": "3", "cell": "2,1", "measure": "scores", "by": "word"},
-        {"text": DOG, "attention": "encoder", "view": "map", "lines": "0,2", "mass": "50", "families": "one"},
-        {"text": "the cat", "target": "il gatto", "attention": "decoder", "special": "spread"},
-        {"text": "the cat", "attention": "nothing", "layer": "99", "head": "99", "cell": "9,9", "view": "x"},
-        {"text": DOG, "against": "random weights"},
-        {"text": DOG, "model": "random", "enc": "1", "dec": "3", "heads": "8", "d_model": "64", "seed": "7"},
-        {"text": DOG, "model": "random", "vocabulary": "toy-en-it", "enc": "99", "heads": "x", "seed": "-1"},
-        {"text": DOG, "model": "unheard-of"},
-    ],
+    "address", [*TELLING, *(pytest.param(address, marks=pytest.mark.full) for address in ADDRESSES)]
 )
 def test_an_address_is_the_same_run_and_choice_as_on_explore(
     made: Made, panel: Panel, views: Views, address: dict[str, str]
@@ -162,7 +166,7 @@ def test_an_opened_checkpoint_runs_as_long_as_it_is_open(made: Made, panel: Pane
     app.switch_page("viz/pages/scenes/page.py").run()
     press(app, MAKE)
     assert made.pages[-1].n_shown == 0
-    assert "It needs your checkpoint mine.pt: open that" in made.pages[-1].content.decode()
+    assert "It needs your checkpoint mine.pt. Open it" in made.pages[-1].content.decode()
 
 
 # Several
@@ -226,23 +230,21 @@ def test_a_scene_that_can_t_be_run_says_why_and_the_others_are_there(made: Made)
         section = text.partition(f">{caption}</p>")[2].partition("</section>")[0]
         assert "The attention is not in this file. " in section, caption
         assert 'class="viewer"' not in section, caption
-    assert "It needs the model en-xx, which is not here." in text
+    assert "It needs the model en-xx, which is not available here." in text
     assert 'class="viewer"' in text.partition(">Fine</p>")[2]
 
 
-@pytest.mark.parametrize("page", ["decode", "training", "positions", "masks", "layer-norm", "checkpoint"])
-def test_a_page_that_needs_the_app_is_said_to_and_how_to_get_there(made: Made, page: str) -> None:
+def test_pages_that_need_the_app_are_said_to_and_how_to_get_there(made: Made) -> None:
+    pages = ["decode", "training", "positions", "masks", "layer-norm", "checkpoint"]
     choices = {"model": ("toy-en-it",), "text": (CAT,), "beam_size": ("3",), "of": ("1", "2")}
-    saved = made.of(Scene(page, choices, "Look"))
+    saved = made.of(*(Scene(page, choices, "Look") for page in pages))
     text = saved.content.decode()
     assert saved.n_shown == 0
-    assert "whose pictures need the app" in text
-    assert "<dt>beam size</dt><dd>3</dd>" in text
-    assert "<dt>of</dt><dd>1\n2</dd>" in text
-    assert (
-        f"<code>{page}?model=toy-en-it&amp;text=Yesterday+I+saw+a+black+cat.&amp;beam_size=3&amp;of=1&amp;of=2"
-        in text
-    )
+    assert text.count("whose pictures need the app") == len(pages)
+    assert text.count("<dt>beam size</dt><dd>3</dd>") == len(pages)
+    assert text.count("<dt>of</dt><dd>1\n2</dd>") == len(pages)
+    rest = "?model=toy-en-it&amp;text=Yesterday+I+saw+a+black+cat.&amp;beam_size=3&amp;of=1&amp;of=2"
+    assert all(f"<code>{page}{rest}" in text for page in pages)
     assert blocks(saved.content, "run") == []
 
 

@@ -59,21 +59,18 @@ def test_what_is_the_default_today_is_kept_too(panel: Panel) -> None:
     assert panel.scenes[0].choices["model"] == ("en-it",)
 
 
-def test_a_sentence_too_long_for_an_address_is_in_the_scene(panel: Panel) -> None:
+def test_a_sentence_too_long_for_an_address_is_in_the_scene_unless_it_is_too_long_for_that(
+    panel: Panel,
+) -> None:
     text = "cat " * 500
     app = open_app()
     app.text_input(key="text").set_value(text).run()
     assert "text" not in app.query_params
     panel.keep(app)
     assert panel.scenes[0].choices["text"] == (text,)
-
-
-def test_a_sentence_too_long_for_a_scene_is_refused_and_the_others_stay(panel: Panel) -> None:
-    app = open_app()
-    panel.keep(app, "First")
     app.text_input(key="text").set_value("cat " * 10_000).run()
     panel.keep(app, "Second")
-    assert captions(panel) == ["First"]
+    assert captions(panel) == [""]
     assert "at most 20,000 are allowed" in panel.options["note"]
 
 
@@ -84,26 +81,20 @@ def test_large_type_belongs_to_the_room(panel: Panel) -> None:
     assert "large" not in panel.scenes[0].choices
 
 
-def test_there_is_room_for_so_many(panel: Panel) -> None:
-    app = open_app()
-    app.session_state["scenes"] = (Scene("masks"),) * MOST_SCENES
-    panel.keep(app)
-    assert len(panel.scenes) == MOST_SCENES
-    assert "There is room for 100 scenes" in panel.options["note"]
-
-
-@pytest.mark.parametrize("told", [None, [], "x", {"caption": 1}, {"place": {}}, {"caption": "a" * 501}])
-def test_what_no_panel_sends_keeps_nothing(panel: Panel, told: object) -> None:
-    app = open_app()
-    panel.tell(app, "on_keep", told)
-    assert panel.scenes == []
-
-
-def test_the_page_of_the_scenes_is_none(panel: Panel) -> None:
+def test_what_no_panel_sends_keeps_nothing_nor_does_a_full_one(panel: Panel) -> None:
     app = open_app("scenes")
     assert not panel.options["can_keep"]
     panel.keep(app)
     assert panel.scenes == []
+    app.switch_page("viz/pages/explore/page.py").run()
+    junk: list[object] = [None, [], "x", {"caption": 1}, {"place": {}}, {"caption": "a" * 501}]
+    for sent in junk:
+        panel.tell(app, "on_keep", sent)
+        assert panel.scenes == []
+    app.session_state["scenes"] = (Scene("masks"),) * MOST_SCENES
+    panel.keep(app)
+    assert len(panel.scenes) == MOST_SCENES
+    assert "There is room for 100 scenes" in panel.options["note"]
 
 
 @pytest.mark.usefixtures("nothing_is_left_open")
@@ -123,21 +114,31 @@ def test_a_scene_says_which_checkpoint_it_needs(panel: Panel, tmp_path: Path) ->
     assert "It needs your checkpoint mine.pt" in panel.options["scenes"][0]["lack"]
 
 
-def test_a_model_that_is_not_here_is_said(panel: Panel) -> None:
-    app = open_app()
-    panel.tell(app, "on_restore", [{"page": "explore", "choices": {"model": "en-xx"}}])
-    assert panel.options["scenes"][0]["lack"] == "It needs the model en-xx, which is not here."
-
-
 # Restored
 
 
 @pytest.mark.parametrize(
     "page, choices",
     [
-        ("explore", {"text": "My dog sleeps.", "layer": "0", "head": "3", "cell": "2,1", "view": "map"}),
-        ("explore", {"model": "random", "enc": "1", "dec": "3", "heads": "8", "lines": "0,5", "seed": "7"}),
-        ("explore", {"text": "the cat", "target": "il gatto", "attention": "decoder", "special": "spread"}),
+        (
+            "explore",
+            {
+                "model": "random",
+                "enc": "1",
+                "dec": "3",
+                "heads": "8",
+                "lines": "0,5",
+                "seed": "7",
+                "text": "My dog sleeps.",
+                "target": "il gatto",
+                "attention": "decoder",
+                "layer": "0",
+                "head": "3",
+                "cell": "2,1",
+                "view": "map",
+                "special": "spread",
+            },
+        ),
         ("decode", {"text": "My dog sleeps.", "beam_size": "3"}),
         ("positions", {"pe_length": "80", "pe_width": "64", "pe_base": "1000", "pe_token": "1"}),
         ("masks", {"batch": "a cat\nthe dog sleeps", "sentence": "2", "query": "1", "head": "2"}),
@@ -175,12 +176,6 @@ def widgets(app: AppTest) -> dict[str, object]:
 # Listed
 
 
-def test_without_scenes_it_says_how_to_keep_one(views: Views) -> None:
-    app = open_app("scenes")
-    assert "keep it" in app.info[0].value
-    assert "scene_list" not in views.frames
-
-
 def test_scenes_are_listed_and_changed(panel: Panel, views: Views) -> None:
     app = open_app()
     for caption in ("First", MARKUP, "Third"):
@@ -192,18 +187,10 @@ def test_scenes_are_listed_and_changed(panel: Panel, views: Views) -> None:
     assert {told["title"] for told in listed} == {f"Explore: {DEFAULT_SENTENCE}"}
     views.select(app, "scene_list", [listed[2]["scene"], listed[0]["scene"] | {"caption": "New"}])
     assert captions(panel) == ["Third", "New"]
-
-
-@pytest.mark.parametrize(
-    "told", ["x", [1], [{"page": "nowhere"}], [{"page": "masks", "href": "javascript:"}]]
-)
-def test_what_no_list_sends_changes_nothing(panel: Panel, views: Views, told: object) -> None:
-    app = open_app()
-    panel.keep(app, "First")
-    app.switch_page(PAGE).run()
-    views.select(app, "scene_list", told)
-    assert captions(panel) == ["First"]
-    assert "Not changed" in panel.options["note"]
+    for sent in ("x", [1], [{"page": "nowhere"}], [{"page": "masks", "href": "javascript:"}]):
+        views.select(app, "scene_list", sent)
+        assert captions(panel) == ["Third", "New"]
+        assert "Not changed" in panel.options["note"]
 
 
 # Brought back after a reload
@@ -212,10 +199,11 @@ def test_what_no_list_sends_changes_nothing(panel: Panel, views: Views, told: ob
 def test_what_the_browser_remembers_comes_back_once(panel: Panel) -> None:
     app = open_app()
     assert panel.options["revision"] == 0
-    panel.tell(app, "on_restore", [{"page": "masks", "caption": "Kept before"}])
-    assert captions(panel) == ["Kept before"]
+    panel.tell(app, "on_restore", [{"page": "explore", "caption": "Before", "choices": {"model": "en-xx"}}])
+    assert captions(panel) == ["Before"]
+    assert panel.options["scenes"][0]["lack"] == "It needs the model en-xx, which is not available here."
     panel.tell(app, "on_restore", [{"page": "masks", "caption": "Late"}])
-    assert captions(panel) == ["Kept before"]
+    assert captions(panel) == ["Before"]
 
 
 def test_what_the_browser_remembers_wrongly_is_forgotten(panel: Panel) -> None:
@@ -228,38 +216,35 @@ def test_what_the_browser_remembers_wrongly_is_forgotten(panel: Panel) -> None:
 # Opened from a file
 
 
-def test_a_file_is_opened_where_there_is_nothing(panel: Panel) -> None:
+def test_a_file_is_opened_where_there_is_nothing(panel: Panel, views: Views) -> None:
     app = open_app("scenes")
-    upload(app, scene_file([Scene("masks", caption="One"), Scene("decode", caption="Two")]))
+    assert "keep it" in app.info[0].value
+    assert "scene_list" not in views.frames
+    scenes = [Scene("masks", caption="One"), Scene("decode", caption="Two")]
+    upload(app, scene_file(scenes), "![x](http://example.com).json")
     assert "has 2 scenes" in texts(app)
+    assert any(r"!\[x\]" in element.value for element in app.markdown), "the file's name is shown as it is"
     press(app, "Open them")
     assert captions(panel) == ["One", "Two"]
     assert "has 2 scenes" not in texts(app), "the box is empty again"
 
 
-@pytest.mark.parametrize(
-    "button, expected",
-    [("Add them to your 1 scene", ["Mine", "Theirs"]), ("Replace your 1 scene", ["Theirs"])],
-)
-def test_what_becomes_of_the_scenes_that_there_are_is_asked(
-    panel: Panel, button: str, expected: list[str]
-) -> None:
+def test_a_file_is_added_or_takes_the_place_of_the_scenes_that_there_are(panel: Panel) -> None:
     app = open_app()
     panel.keep(app, "Mine")
     app.switch_page(PAGE).run()
-    upload(app, scene_file([Scene("masks", caption="Theirs")]))
-    assert captions(panel) == ["Mine"], "until it has been answered"
-    press(app, button)
-    assert captions(panel) == expected
-
-
-def test_more_than_there_is_room_for_can_only_replace(panel: Panel) -> None:
-    app = open_app()
-    panel.keep(app, "Mine")
-    app.switch_page(PAGE).run()
+    for button, expected in (
+        ("Add them to your 1 scene", ["Mine", "Theirs"]),
+        ("Replace your 2 scenes", ["Theirs"]),
+    ):
+        before = captions(panel)
+        upload(app, scene_file([Scene("masks", caption="Theirs")]))
+        assert captions(panel) == before, "until it has been answered"
+        press(app, button)
+        assert captions(panel) == expected
     upload(app, scene_file([Scene("masks")] * MOST_SCENES))
     add = next(button for button in app.button if button.label.startswith("Add them"))
-    assert add.disabled
+    assert add.disabled, "there is no room for so many more"
 
 
 def test_a_file_that_is_none_is_refused_and_the_scenes_stay(panel: Panel) -> None:
@@ -271,12 +256,6 @@ def test_a_file_that_is_none_is_refused_and_the_scenes_stay(panel: Panel) -> Non
     assert "Scene 1: Headlight has no page 'javascript:alert(1)'" in texts(app)
     assert not [label for label in buttons(app) if "them" in label]
     assert captions(panel) == ["Mine"]
-
-
-def test_the_name_of_a_file_is_shown_as_it_is(panel: Panel) -> None:
-    app = open_app("scenes")
-    upload(app, scene_file([Scene("masks")]), "![x](http://example.com).json")
-    assert any(r"\!\[x\]" in element.value or r"!\[x\]" in element.value for element in app.markdown)
 
 
 # Large type

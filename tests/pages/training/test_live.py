@@ -63,7 +63,7 @@ def test_a_training_is_begun_paused_gone_on_with_and_ended(views: Views) -> None
     app = open_training(**SMALL, train_steps="10,000")
     assert buttons(app) == ["Start"]
     press(app, "Start")
-    wait(app, lambda: "It learns" in progress(app))
+    wait(app, lambda: "Learning" in progress(app))
     assert buttons(app)[:3] == ["Pause", "Restart", "Stop and clear"]
     wait(app, lambda: "live_viewer" in views.frames)
     assert {(family["layers"], family["heads"]) for family in families(views)} == {(1, 2)}
@@ -72,7 +72,7 @@ def test_a_training_is_begun_paused_gone_on_with_and_ended(views: Views) -> None
     press(app, "Pause")
     wait(app, lambda: "Paused" in progress(app))
     press(app, "Resume")
-    wait(app, lambda: "It learns" in progress(app))
+    wait(app, lambda: "Learning" in progress(app))
     press(app, "Stop and clear")
     assert buttons(app) == ["Start"]
 
@@ -93,7 +93,7 @@ def test_the_sidebar_names_the_training_and_leaves_its_course_to_the_page() -> N
     """Where the run itself is shown, a second clock could contradict it."""
     app = open_training(**SMALL, train_steps="10,000")
     press(app, "Start")
-    wait(app, lambda: "It learns" in progress(app))
+    wait(app, lambda: "Learning" in progress(app))
     assert notes(app) == []
     assert notes_elsewhere(app) == ["**Copy** is learning. See the page Training."]
     press(app, "Pause")
@@ -189,7 +189,7 @@ def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
     views = Views(monkeypatch)
     app = open_training(**SMALL, train_steps="200", symbols="A !*b*!")
     warning = app.warning[0].value
-    assert "the digits 0 to 9 and the letters a to z only" in warning
+    assert "only the digits 0 to 9 and the letters a to z" in warning
     assert warning.endswith(r"Unknown to it: ! \*"), "each once, and no Markdown"
     assert views.data("live_strip")["tokens"] == [
         *(["a", 14, "word"], ["!", 3, "unknown"], ["*", 3, "unknown"], ["b", 15, "word"]),
@@ -199,7 +199,7 @@ def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
     side = views.data("live_viewer")["sides"]["encoder"]
     assert side["tokens"] == ["a", "!", "*", "b", "*", "!", "<eos>"]
     assert (side["special"], side["punctuation"]) == ([6], [1, 2, 4, 5])
-    assert "Not known: no training shows a model what to write for an unknown symbol." in texts(app)
+    assert "Unknown: no training shows a model what to write for an unknown symbol." in texts(app)
 
 
 @pytest.mark.usefixtures("finished_desk")
@@ -214,7 +214,7 @@ def test_known_symbols_are_nothing_to_warn_of(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("finished_desk")
 def test_too_long_a_text_is_refused_with_what_can_be_done_here() -> None:
     app = open_training(**SMALL, train_steps="200", symbols="x" * 32)
-    refused = "The text has 32 tokens; the models of this training read at most 31. Type a shorter one."
+    refused = "The text has 32 tokens; the models of this training run read at most 31. Type a shorter one."
     assert app.warning[0].value == refused
     app.text_input(key="symbols").set_value("x" * 31).run()
     assert not app.exception

@@ -1,4 +1,4 @@
-"""Which checkpoint the page is about: the chosen model, a path on this machine, or an upload."""
+"""Which checkpoint the page shows: the chosen model, a path on this machine, or an upload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.checkpoints.reading.folder_files import SUFFIXES
 from transformer.errors import CheckpointError
 from viz.figures.labels import visible
 from viz.opened_checkpoint import OpenedCheckpoint
-from viz.pages.checkpoint.session import Subject, close_opened, shipped_subject
+from viz.pages.checkpoint.session import InspectedModel, close_opened, shipped_model
 from viz.pages.shared.literal_text import refused
 from viz.session import MODEL, checkpoint_slot, current_choice
 from viz.widgets import set_choice
@@ -22,8 +22,8 @@ UPLOAD_MEGABYTES = 200
 _LONGEST = 100
 
 
-def choose() -> Subject | None:
-    """Draw the choice; the checkpoint that the rest of the page is about, or None where there is none yet."""
+def choose() -> InspectedModel | None:
+    """Draw the choice; returns the checkpoint that the page shows, or None before there is one."""
     where = st.segmented_control(
         "What to look at",
         [OWN, PATH, UPLOAD],
@@ -42,8 +42,8 @@ def choose() -> Subject | None:
     return None if opened is None else _opened(opened)
 
 
-def _chosen() -> Subject | None:
-    """The model of the sidebar, with the way that it came."""
+def _chosen() -> InspectedModel | None:
+    """The model of the sidebar, with its report."""
     choice = current_choice()
     if choice.random is not None:
         st.info("A random model comes from no file. Choose a trained one, or open a file or folder.")
@@ -51,13 +51,13 @@ def _chosen() -> Subject | None:
     opened = checkpoint_slot().opened
     if opened is not None and opened.name == choice.name:
         return _opened(opened)
-    return shipped_subject(choice.name)
+    return shipped_model(choice.name)
 
 
 def _path() -> None:
     if st.get_option("server.address") not in _LOOPBACK:
         st.info(
-            "This app is open to others in the network, so it opens no paths of the machine that it runs on. "
+            "This app is reachable from the network, so it opens no paths on the machine that it runs on. "
             "Upload the files instead, or start it for this machine alone with `make run`."
         )
         return
@@ -66,8 +66,8 @@ def _path() -> None:
             "File of weights, or folder of a model",
             placeholder="/home/you/model or weights.pt",
             key="checkpoint_path",
-            help="safetensors, or what torch.save wrote (.pt, .pth, .ckpt, .bin); a folder as Hugging Face's "
-            "save_pretrained makes it. Nothing in it is ever run.",
+            help="safetensors, or a file by torch.save (.pt, .pth, .ckpt, .bin); or a folder by Hugging "
+            "Face's save_pretrained. No code in it is ever run.",
         )
         mapping = _mapping("checkpoint_path_map")
         pressed = st.form_submit_button("Open it")
@@ -83,8 +83,8 @@ def _upload() -> None:
             accept_multiple_files=True,
             max_upload_size=UPLOAD_MEGABYTES,
             key="checkpoint_upload",
-            help="They stay on the machine that the app runs on, for you alone, until you close them, or "
-            "close or reload this page. Nothing in them is ever run.",
+            help="They stay on the machine that the app runs on, visible to you alone, until you close them, "
+            "or close or reload this page. No code in them is ever run.",
         )
         mapping = _mapping("checkpoint_upload_map")
         pressed = st.form_submit_button("Open it")
@@ -95,11 +95,11 @@ def _upload() -> None:
 
 
 def _mapping(key: str) -> str | None:
-    """What the user says about a layout that Headlight does not know; None for nothing."""
+    """Draw the box for the description of an unknown layout; None if it is empty."""
     with st.expander("A layout of your own"):
         st.markdown(
-            "If Headlight does not know your layout, say here which tensor is which: a few lines of YAML or "
-            "JSON. A file called `headlight-map.yaml` beside the weights does the same. "
+            "If Headlight does not know your layout, describe here which tensor is which, in a few lines of "
+            "YAML or JSON. A file `headlight-map.yaml` next to the weights does the same. "
             "`docs/checkpoints.md` has an example."
         )
         text = st.text_area(
@@ -114,16 +114,16 @@ def _mapping(key: str) -> str | None:
 
 def _try(open_it: Callable[[], OpenedCheckpoint]) -> None:
     try:
-        with st.spinner("Opening it: a process of its own reads and checks the files …", show_time=True):
+        with st.spinner("Opening it: a separate process reads and checks the files …", show_time=True):
             open_it()
     except CheckpointError as error:
         refused("This can't be opened.", error)
         return
-    st.rerun()  # the sidebar above has been drawn without it
+    st.rerun()  # the sidebar was drawn without it
 
 
-def _opened(opened: OpenedCheckpoint) -> Subject:
-    """Offer what can be done with what is open."""
+def _opened(opened: OpenedCheckpoint) -> InspectedModel:
+    """Draw the buttons for the open checkpoint."""
     is_used = current_choice().name == opened.name
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(f"Open: {visible(opened.label, _LONGEST)}", width="stretch")
@@ -133,7 +133,7 @@ def _opened(opened: OpenedCheckpoint) -> Subject:
                 disabled=is_used,
                 on_click=set_choice,
                 args=(MODEL, opened.name),
-                help="It stands in the sidebar among the models, for you alone",
+                help="It appears among the models in the sidebar, for you alone",
             )
-        st.button("Close it", on_click=close_opened, help="It is forgotten, and uploaded files are removed")
-    return Subject(opened.name, opened.imported)
+        st.button("Close it", on_click=close_opened, help="Uploaded files are removed")
+    return InspectedModel(opened.name, opened.imported)

@@ -20,31 +20,31 @@ from viz.pages.shared.literal_text import refused
 from viz.pages.shared.saved_file import save_button
 
 SMALL = 1_000_000_000
-"""Bytes of weights up to which they are looked at unasked."""
+"""Bytes of weights up to which a model is examined without asking."""
 
 
 def doctor(name: str, imported: Imported) -> None:
-    """Examine a checkpoint and draw what was found; its name is that which choices have."""
+    """Examine a checkpoint and draw the findings; `name` is its name in choices."""
     typed = st.text_area(
-        "Sentences to look with, one per line",
+        "Sentences for the examination, one per line",
         key=TEXT,
         persist_state="session",
-        placeholder="Left empty, the doctor takes a few of its own",
-        help="Some checks run the model: where heads look, whether words are known. Give it what your model "
-        "is made for.",
+        placeholder="Left empty, the doctor uses a few of its own",
+        help="Some checks run the model: where heads look, whether words are known. Type the kind of text "
+        "that your model was made for.",
     )
     text = as_typed(typed)
     answers = kept_answers(name, text)
     diagnosis = kept_diagnosis(name, text, answers)
     if diagnosis is None:
         is_large = imported.raw.n_bytes > SMALL
-        if is_large and not st.button("Look at the numbers"):
-            st.caption("This model has more than 1 GB of weights: it is examined when you ask for it.")
+        if is_large and not st.button("Examine it"):
+            st.caption("This model has more than 1 GB of weights, so it is only examined on request.")
             return
         try:
             diagnosis = _examine(imported, text, answers)
         except SentenceError as error:
-            refused("The doctor can't look with this text.", error)
+            refused("The doctor can't use this text.", error)
             return
         keep_diagnosis(name, text, diagnosis)
     _summary(diagnosis)
@@ -60,7 +60,7 @@ def doctor(name: str, imported: Imported) -> None:
 
 
 def _examine(imported: Imported, text: str, answers: Weighing | None) -> Diagnosis:
-    bar = st.progress(0.0, text="The doctor looks at the model …")
+    bar = st.progress(0.0, text="Examining the model …")
     try:
         return examine(
             imported,
@@ -76,17 +76,17 @@ def _summary(diagnosis: Diagnosis) -> None:
     counts = {"problem": len(diagnosis.of("problem")), "warning": len(diagnosis.of("warning"))}
     checks = f"{len(diagnosis.checks)} of {len(CHECKS)} checks were made.{_not_made(diagnosis)}"
     if diagnosis.clean:
-        st.success(f"A clean bill: no problem and no warning. {checks}")
+        st.success(f"A clean bill of health: no problem and no warning. {checks}")
     else:
         found = [f"{count} {word}{'s' if count > 1 else ''}" for word, count in counts.items() if count]
         st.warning(f"{' and '.join(found)} found. {checks}")
 
 
 def _not_made(diagnosis: Diagnosis) -> str:
-    """Name the checks that were not made, with the reason; those that a note lists have theirs in it."""
+    """Name the skipped checks with the reason, except those listed in a note."""
     noted = " ".join(finding.meaning for finding in diagnosis.findings if finding.check == NOT_MADE)
     unmade = [check for check in CHECKS if check.name not in diagnosis.checks]
     named = [f"{check.name} ({check.unfit})" for check in unmade if check.asks not in noted]
     if noted:
-        named.append("those of the notes below" if named else "see the notes below")
-    return f" Not made: {'; '.join(named)}." if named else ""
+        named.append("those in the notes below" if named else "see the notes below")
+    return f" Skipped: {'; '.join(named)}." if named else ""

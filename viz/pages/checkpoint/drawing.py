@@ -1,4 +1,4 @@
-"""A model's configuration as the blocks of its drawing."""
+"""The drawing of a model's architecture, made from its configuration."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from viz.session import current_theme
 
 NORMS = {"layer": "layer norm", "layer_unbiased": "layer norm", "rms": "RMS norm"}
 _NORM_NOTES = {
-    "layer": "Each vector less its mean, divided by its standard deviation, times gamma, plus beta.",
-    "layer_unbiased": "Each vector less its mean, divided by its unbiased standard deviation plus eps, times "
-    "gamma, plus beta.",
-    "rms": "Each vector divided by the root of the mean of its squares, times gamma.",
+    "layer": "Each vector minus its mean, divided by its standard deviation, times gamma, plus beta.",
+    "layer_unbiased": "Each vector minus its mean, divided by its unbiased standard deviation plus eps, "
+    "times gamma, plus beta.",
+    "rms": "Each vector divided by the root mean square of its numbers, times gamma.",
 }
 _POSITIONS = {
-    "sinusoidal": ("+ sines and cosines", "Sines and cosines of its position are added to it."),
-    "learned": ("+ learned positions", "A learned vector of its position is added to it."),
+    "sinusoidal": ("+ sines and cosines", "Sines and cosines of its position are added."),
+    "learned": ("+ learned positions", "A learned vector for its position is added."),
     "relative": ("", "Positions come later: each self-attention adds a learned bias by distance."),
-    "rotary": ("", "Positions come later: each self-attention turns its queries and keys."),
+    "rotary": ("", "Positions come later: each self-attention rotates its queries and keys."),
     "none": ("no positions", "The model does not know the order of the tokens."),
 }
 _IN_ATTENTION = {"relative": ", bias by distance", "rotary": ", rotary positions"}
@@ -42,10 +42,12 @@ def drawing(config: TransformerConfig) -> None:
     architecture_view(
         stacks_of(config), colors=current_theme(), key="architecture", title="The model's architecture"
     )
-    reads = "The blue arrow is the encoder's output, of which cross-attention makes its keys and values. "
+    reads = (
+        "The blue arrow is the encoder's output, from which cross-attention computes its keys and values. "
+    )
     st.caption(
-        "Vectors stream from the bottom to the top, one per token. A layer's blocks read the stream, and "
-        "what they compute is added to it where the + stands. "
+        "Vectors flow from bottom to top, one per token. A layer's blocks read the stream, and "
+        "their output is added to it at each +. "
         f"{reads if config.kind == 'encoder-decoder' else ''}{_unusual(config)}"
         "Click a block for its weights and their shapes."
     )
@@ -53,12 +55,12 @@ def drawing(config: TransformerConfig) -> None:
 
 
 def _unusual(config: TransformerConfig) -> str:
-    """What the columns can't show."""
+    """What the drawing can't show."""
     said = ""
     if config.parallel_residual:
-        said += "Here attention and feed-forward of a layer read the same stream, side by side. "
+        said += "In each layer attention and feed-forward read the same stream, in parallel. "
     if config.shared_layers:
-        said += "All layers of a stack are one and the same, run again and again. "
+        said += "All layers of a stack share the same weights. "
     return said
 
 
@@ -104,8 +106,8 @@ class _Drawn:
 
     def _writes(self) -> str:
         if not self.config.has_generator:
-            return "a vector a token"
-        return "which token at each place" if self.config.kind == "encoder-only" else "the next token"
+            return "one vector per token"
+        return "a token at each position" if self.config.kind == "encoder-only" else "the next token"
 
     def _embedding(self, path: str) -> list[ArchitectureBlock]:
         config = self.config
@@ -128,7 +130,7 @@ class _Drawn:
     def _sublayer(self, path: str) -> ArchitectureSublayer:
         norm = self._norms(NORMS[self.config.norm], f"{path}_norm")
         sublayer = self._feed_forward(path) if path.endswith("feed_forward") else self._attention(path)
-        post_norm = self._norms(f"{NORMS[self.config.norm]} of what is added", f"{path}_post_norm")
+        post_norm = self._norms(f"{NORMS[self.config.norm]} of the output", f"{path}_post_norm")
         if self.config.has_norms_before:
             return ArchitectureSublayer([*norm, sublayer, *post_norm])
         return ArchitectureSublayer([sublayer], norm)
@@ -137,11 +139,15 @@ class _Drawn:
         config = self.config
         is_cross = path.endswith("cross_attn")
         is_causal = path.startswith("decoder") and not is_cross
-        looks = "each position looks at the encoder's output" if is_cross else "each position looks at all"
+        looks = (
+            "each position looks at the encoder's output"
+            if is_cross
+            else "each position looks at all of them"
+        )
         looks = "each position looks at itself and those before it" if is_causal else looks
         grouped = config.n_kv_heads < config.n_heads
         shared = f" They share {config.n_kv_heads} heads of keys and values." if grouped else ""
-        normed = " Queries and keys go through a norm of their own." if config.query_key_norm else ""
+        normed = " Queries and keys have norms of their own." if config.query_key_norm else ""
         return self._block(
             "attention",
             "cross-attention" if is_cross else "causal self-attention" if is_causal else "self-attention",
@@ -149,7 +155,7 @@ class _Drawn:
             detail=f"{config.n_heads} heads of {config.d_head}"
             + (f", {config.n_kv_heads} of keys and values" if grouped else "")
             + ("" if is_cross else _IN_ATTENTION.get(config.positions, "")),
-            about=f"In {config.n_heads} heads, {looks}, and takes in what it finds there.{shared}{normed}"
+            about=f"In {config.n_heads} heads, {looks} and gathers their values.{shared}{normed}"
             f"{''.join(f' {said}' for said in attention_notes(config, is_cross=is_cross))}"
             f"{self._in_layer()}",
             reads=is_cross,
@@ -165,19 +171,23 @@ class _Drawn:
             path,
             detail=f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, "
             f"{'gated ' if config.gated else ''}{activation}",
-            about=f"Each position by itself: widened to {config.d_ff:,} numbers, through {activation}{gate}, "
-            "and back."
-            + (" It reads what self-attention reads, in parallel." if config.parallel_residual else "")
+            about=f"Each position separately: widened to {config.d_ff:,} numbers, through "
+            f"{activation}{gate}, and back."
+            + (
+                " It reads the same stream as self-attention, in parallel."
+                if config.parallel_residual
+                else ""
+            )
             + self._in_layer(),
         )
 
     def _in_layer(self) -> str:
-        """What holds for each sublayer."""
+        """What applies to every sublayer."""
         config = self.config
         weakened = ""
         if config.residual_scale != 1:
             weakened = f" Its output is multiplied by {config.residual_scale:g} before it is added."
-        return weakened + (" All layers have the same weights." if config.shared_layers else "")
+        return weakened + (" All layers share the same weights." if config.shared_layers else "")
 
     def _generator(self) -> Iterator[ArchitectureBlock]:
         config = self.config
@@ -189,7 +199,7 @@ class _Drawn:
                 "dense and norm",
                 "generator_transform",
                 detail=_ACTIVATIONS[config.activation],
-                about="One more layer in front of the generator.",
+                about="One more layer before the generator.",
             )
         size = config.tgt_vocab_size or config.src_vocab_size
         tied = "Its matrix is the embedding's. " if config.tie_generator else ""
@@ -198,7 +208,7 @@ class _Drawn:
             "generator",
             "generator",
             detail=f"{size:,} tokens" + (", tied" if config.tie_generator else ""),
-            about=f"A score for each of {size:,} tokens; softmax makes them probabilities. {tied}"
+            about=f"A logit for each of {size:,} tokens; softmax turns them into probabilities. {tied}"
             + (f"A soft cap keeps them below {config.logits_soft_cap:g}." if config.logits_soft_cap else ""),
         )
 
@@ -231,7 +241,7 @@ def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
 
 
 def _weights(part: Part) -> list[tuple[str, str]]:
-    """Names, from this part's on, and shapes of all weights in a part."""
+    """Names relative to the part, and shapes, of all weights in it."""
     return [
         (f"{inner.path}.{name}".removeprefix(f"{part.path}."), " × ".join(f"{size:,}" for size in shape))
         for inner in _all((part,))

@@ -1,4 +1,4 @@
-"""Checkpoint: anyone's model, opened safely: what it is, what it is made of, and what is wrong with it."""
+"""Checkpoint: any model, opened safely: what it is, what it consists of, and what is wrong with it."""
 
 import streamlit as st
 
@@ -12,29 +12,29 @@ from viz.pages.shared.literal_text import literal
 
 st.title("Checkpoint")
 prose(
-    "Open a Transformer that you or others have trained, and see it as you see ours. Its files are read by a "
-    "process of its own that runs nothing of what is in them. What you open stays open until you close it, "
-    "or close or reload this page."
+    "Open a Transformer that you or others have trained, and see it on every page like ours. A separate "
+    "process reads its files and runs no code in them. A checkpoint stays open until you close it, or close "
+    "or reload this page."
 )
-subject = choose()
-if subject is None:
+model = choose()
+if model is None:
     layouts = [family.label for family in FAMILIES if family.renames]
     st.caption(
-        "Headlight opens its own folders, files of weights from torch.nn.Transformer and from the code that "
-        "people learn from, toolkits' checkpoints, and Hugging Face's folders with their tokenizers. Any "
-        "other layout opens when a few lines say which tensor is which."
+        "Headlight opens its own folders, weights from torch.nn.Transformer and from well-known tutorials, "
+        "toolkits' checkpoints, and Hugging Face's folders with their tokenizers. Any other layout opens "
+        "with a few lines that say which tensor is which."
     )
-    with st.expander(f"The {len(layouts)} layouts that are known"):
+    with st.expander(f"The {len(layouts)} known layouts"):
         literal(", ".join(layouts))
 else:
-    imported = subject.imported
+    imported = model.imported
     st.header("Summary")
     what_it_is(imported)
-    questions(subject)
+    questions(model)
     st.header("Architecture")
     drawing(imported.report.config)
     st.header("The doctor's report")
-    doctor(subject.name, imported)
+    doctor(model.name, imported)
     st.header("Parts, settings and names")
     in_parts, in_settings, in_names = st.tabs(["Parameters by part", "Settings", "Names that did not fit"])
     with in_parts:

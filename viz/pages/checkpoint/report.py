@@ -1,4 +1,4 @@
-"""What a checkpoint is: its files, its settings and where they came from, its drawing, its parameters."""
+"""A checkpoint's files, open questions, settings with their sources, parameters and misfit names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.errors import CheckpointError
 from viz.figures.labels import visible
 from viz.opened_checkpoint import is_opened
 from viz.pages.checkpoint.answers import figures, measured
-from viz.pages.checkpoint.session import Subject
+from viz.pages.checkpoint.session import InspectedModel
 from viz.pages.shared.literal_text import escaped, literal, refused
 from viz.pages.shared.model_words import count
 from viz.session import checkpoint_slot, current_choice, use_next
@@ -31,7 +31,7 @@ SOURCES = {
 
 
 def what_it_is(imported: Imported) -> None:
-    """The facts in a row, the files, and what else a user should know."""
+    """Draw the facts in a row, the files, and the notes for the user."""
     report, raw = imported.report, imported.raw
     parts = parts_of(report.config)
     facts = {
@@ -54,30 +54,30 @@ def what_it_is(imported: Imported) -> None:
             literal(note)
     if raw.left_out:
         left_out = (f"{name} ({count:,} tensors)" for name, count in raw.left_out.items())
-        literal(f"Left out, as it is no part of the model: {', '.join(left_out)}")
+        literal(f"Left out because they are not part of the model: {', '.join(left_out)}")
 
 
-def questions(subject: Subject) -> None:
-    """Controls for what the files don't tell; another answer opens the checkpoint again."""
-    asked = subject.imported.report.questions
-    if not asked or not is_opened(subject.name):
+def questions(model: InspectedModel) -> None:
+    """Draw controls for what the files leave open; a changed answer reopens the checkpoint."""
+    asked = model.imported.report.questions
+    if not asked or not is_opened(model.name):
         return
     st.header("Open questions")
     st.markdown(
-        "The likely answer stands first and was taken. If it is wrong, what you see is wrong: check it."
+        "The likely answer comes first and was assumed. If it is wrong, so is everything you see: check it."
     )
-    weighing = measured(subject)
+    weighing = measured(model)
     with st.form("checkpoint_questions"):
-        answers = {question.name: _answer(subject.name, question, weighing) for question in asked}
-        pressed = st.form_submit_button("Open it again with these answers")
+        answers = {question.name: _answer(model.name, question, weighing) for question in asked}
+        pressed = st.form_submit_button("Reopen with these answers")
     if not pressed:
         return
-    family = subject.imported.report.family
+    family = model.imported.report.family
     if answers.get(LAYOUT, family) != family:
-        answers = {LAYOUT: answers[LAYOUT]}  # another kind of model has questions of its own
-    was_used = current_choice().name == subject.name
+        answers = {LAYOUT: answers[LAYOUT]}  # another layout has questions of its own
+    was_used = current_choice().name == model.name
     try:
-        with st.spinner("Opening it again …", show_time=True):
+        with st.spinner("Reopening it …", show_time=True):
             again = checkpoint_slot().answer(answers)
     except CheckpointError as error:
         refused("These answers make no model.", error)
@@ -106,7 +106,7 @@ def _answer(model: str, question: Question, weighing: Weighing | None) -> object
 
 
 def parameters(imported: Imported) -> None:
-    """How many parameters each part has, layer by layer."""
+    """Draw the number of parameters of each part, layer by layer."""
     parts = parts_of(imported.report.config)
     everything = total(parts)
     rows = [
@@ -117,17 +117,17 @@ def parameters(imported: Imported) -> None:
         pd.DataFrame(rows),
         hide_index=True,
         column_config={
-            "part": st.column_config.TextColumn("part, with all in it", width="large"),
+            "part": st.column_config.TextColumn("part, with everything in it", width="large"),
             "parameters": st.column_config.NumberColumn(format="localized"),
             "share": st.column_config.ProgressColumn(
-                "of all", format="%.1f %%", min_value=0, max_value=100, color="primary"
+                "share", format="%.1f %%", min_value=0, max_value=100, color="primary"
             ),
         },
     )
 
 
 def _down(parts: tuple[Part, ...], depth: int) -> Iterator[Part]:
-    """Parts and their parts: stacks, layers (but not the list that holds them), sublayers."""
+    """Parts and their parts: stacks, layers (without the list that contains them), sublayers."""
     for part in parts:
         if part.name == "layers":
             yield from _down(part.parts, depth)
@@ -138,14 +138,14 @@ def _down(parts: tuple[Part, ...], depth: int) -> Iterator[Part]:
 
 
 def settings(imported: Imported) -> None:
-    """Each value of the configuration and where it came from."""
+    """Draw each value of the configuration and its source."""
     st.dataframe(
         pd.DataFrame(
             [
                 {
                     "setting": one.name,
                     "value": visible(str(one.value), _NAME),
-                    "told by": SOURCES[one.source],
+                    "source": SOURCES[one.source],
                     "how": visible(one.why, _NAME),
                 }
                 for one in imported.report.settings
@@ -156,11 +156,11 @@ def settings(imported: Imported) -> None:
 
 
 def keys(imported: Imported) -> None:
-    """Names that did not fit, each with the names it looks most like."""
+    """Draw the names that did not fit, each with the most similar names."""
     report = imported.report.keys
     kinds = {
         "missing": report.missing,
-        "not expected": report.unexpected,
+        "unexpected": report.unexpected,
         "of another shape": report.misshaped,
     }
     rows = [_row(kind, problem) for kind, problems in kinds.items() for problem in problems]
@@ -174,9 +174,7 @@ def keys(imported: Imported) -> None:
         for one in report.unused
     ]
     if not rows:
-        st.caption(
-            f"All {len(imported.raw.tensors):,} tensors of the files have their place, none is missing."
-        )
+        st.caption(f"All {len(imported.raw.tensors):,} tensors of the files were used, and none is missing.")
         return
     st.dataframe(pd.DataFrame(rows), hide_index=True)
 

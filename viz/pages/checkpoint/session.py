@@ -1,4 +1,4 @@
-"""What the Checkpoint page keeps: shipped models with the way that they came, and the last diagnosis."""
+"""What the Checkpoint page keeps: shipped models with their reports, and the user's last diagnosis."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from transformer.checkpoints.places import MODELS
 from viz.session import checkpoint_slot
 
 TEXT = "checkpoint_text"
-"""Key of the sentences that the doctor looks with."""
-_DIAGNOSIS = "what the doctor said"
-_ANSWERS = "what each answer does"
-_STAND_IN = "model in the place of a closed checkpoint"
+"""Key of the box of the doctor's sentences."""
+_DIAGNOSIS = "diagnosis"
+_ANSWERS = "effects of the answers"
+_STAND_IN = "model instead of a closed checkpoint"
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What the page is about: the name of the model, as choices have it, and the model with its report."""
+class InspectedModel:
+    """The model that the page shows: its name in choices, and the model with its report."""
 
     name: str
     imported: Imported
 
 
 @st.cache_resource(max_entries=4, show_spinner="Opening the model …")
-def shipped_subject(name: str) -> Subject:
-    """A shipped model, opened as anyone's checkpoint is.
+def shipped_model(name: str) -> InspectedModel:
+    """A shipped model, opened like any checkpoint.
 
     Raises:
-        CheckpointError: when its folder is broken.
+        CheckpointError: its folder is broken.
     """
-    return Subject(name, open_checkpoint(MODELS / name))
+    return InspectedModel(name, open_checkpoint(MODELS / name))
 
 
 def close_opened() -> None:
-    """Let go of what this user has opened, and of what was said about it."""
+    """Close this user's checkpoint and drop its diagnosis."""
     checkpoint_slot().close()
     st.session_state.pop(_DIAGNOSIS, None)
     st.session_state.pop(_ANSWERS, None)
 
 
 def reload_closed(*, was_asked_for: bool, chosen: str) -> bool:
-    """Whether this visit began with the address of a checkpoint that the one before had opened.
+    """True while a checkpoint in the address is missing because the page was reloaded.
 
-    So it is until another model is chosen, or one is opened.
+    It ends when the user chooses another model or opens a checkpoint.
 
     Args:
-        was_asked_for: whether the address named an opened checkpoint.
-        chosen: the model that the picker stands on now.
+        was_asked_for: the address named an opened checkpoint.
+        chosen: the picker's current model.
     """
     stand_in = st.session_state.setdefault(_STAND_IN, chosen if was_asked_for else None)
     if stand_in != chosen or checkpoint_slot().opened is not None:
@@ -61,22 +61,22 @@ def reload_closed(*, was_asked_for: bool, chosen: str) -> bool:
 
 
 def kept_diagnosis(name: str, text: str, answers: Weighing | None) -> Diagnosis | None:
-    """What the doctor said about a model with a text and weighed answers, if they said it last."""
-    subject, diagnosis = st.session_state.get(_DIAGNOSIS, (None, None))
-    return diagnosis if subject == (name, text) and diagnosis.answers is answers else None
+    """The diagnosis of a model with a text and measured answers, if it is the latest."""
+    key, diagnosis = st.session_state.get(_DIAGNOSIS, (None, None))
+    return diagnosis if key == (name, text) and diagnosis.answers is answers else None
 
 
 def keep_diagnosis(name: str, text: str, diagnosis: Diagnosis) -> None:
-    """Keep what the doctor said until they say something else."""
+    """Keep a diagnosis until the next one."""
     st.session_state[_DIAGNOSIS] = ((name, text), diagnosis)
 
 
 def kept_answers(name: str, text: str) -> Weighing | None:
-    """The weighed answers about this model with this text, if they are the last that were weighed."""
-    subject, weighing = st.session_state.get(_ANSWERS, (None, None))
-    return weighing if subject == (name, text) else None
+    """The measured answers for a model with a text, if they are the latest."""
+    key, weighing = st.session_state.get(_ANSWERS, (None, None))
+    return weighing if key == (name, text) else None
 
 
 def keep_answers(name: str, text: str, weighing: Weighing) -> None:
-    """Keep weighed answers until others are."""
+    """Keep measured answers until the next ones."""
     st.session_state[_ANSWERS] = ((name, text), weighing)

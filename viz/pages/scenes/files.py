@@ -1,4 +1,4 @@
-"""Scenes saved as a page, and opened from a file, beside those that there are or in their place."""
+"""Scenes saved as a page, and opened from a file, which are added to the current ones or replace them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from viz.scenes import FILE_KIND, MOST_SCENES, Scene, read_scenes
 
 PAGE = "headlight-scenes.html"
 PAGE_NOTE = (
-    "One HTML file: the scenes in order, with the viewer and the numbers of every run on Explore, to step "
-    "through without Headlight and without a network"
+    "One HTML file: the scenes in order, with the viewer and the numbers of every run on Explore. It works "
+    "without Headlight and without a network"
 )
 _UPLOADS = "uploads of scenes"
 
 
 @st.fragment
 def save_page() -> None:
-    """Offer all scenes as a page, which is made when it is asked for: its models run then."""
+    """Offer all scenes as a page, made on request because its models must run."""
     if st.button("Save as a page", key="make_page", help=PAGE_NOTE):
         _offer_page()
 
@@ -41,20 +41,20 @@ def _offer_page() -> None:
     rest = (
         ""
         if made.n_shown == made.n_scenes
-        else (" Each of the others says what was chosen, and why it has no picture.")
+        else (" Each of the others lists its choices, and says why it has no picture.")
     )
     st.caption(f"With attention: {made.n_shown} of {_scenes(made.n_scenes)}.{rest}")
 
 
 def open_file() -> None:
-    """Draw the box for a file, and ask what is to become of the scenes that there are."""
+    """Draw the box for a file, and ask whether to add to or replace the current scenes."""
     uploads = st.session_state.setdefault(_UPLOADS, 0)
     file = st.file_uploader(
         "Open a file of scenes",
         type=["json"],
         max_upload_size=-(-FILE_KIND.largest // 1_000_000),
         key=f"scenes_file_{uploads}",
-        help="As saved here. Nothing in it is run; your scenes stay until you replace them.",
+        help="A file saved here. No code in it is run; your scenes stay until you replace them.",
     )
     if file is None:
         return
@@ -88,7 +88,7 @@ def _offer(found: list[Scene], name: str) -> None:
 
 def _take(scenes: list[Scene]) -> None:
     put_scenes(scenes)
-    st.session_state[_UPLOADS] += 1  # another box, which is empty
+    st.session_state[_UPLOADS] += 1  # a new, empty box
 
 
 def _scenes(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Scenes: the moments that a user has kept, to be put in order, shown, saved and opened."""
+"""Scenes: moments that a user has saved, to order, present, save and open."""
 
 import streamlit as st
 
@@ -10,10 +10,10 @@ from viz.session import current_theme
 
 st.title("Scenes")
 st.markdown(
-    "A scene is a moment that you have kept: the page, the sentence, the model, and everything that was "
-    "chosen, with a sentence of your own as its caption. **Keep this**, in the sidebar, keeps what you see. "
-    "**Show** goes through them on the whole screen: Page Down and Page Up, which presenters send too, or "
-    "the arrow keys; F for the full screen and back, Escape to end."
+    "A scene is a moment that you have kept: the page, the sentence, the model and all choices, with a "
+    "caption of your own. **Keep this**, in the sidebar, keeps the current view. **Show** presents them on "
+    "the whole screen: Page Down and Page Up, which presenters send too, or the arrow keys; F toggles full "
+    "screen, Escape ends."
 )
 kept = kept_scenes()
 if kept:
@@ -26,5 +26,5 @@ if kept:
     )
     save_page()
 else:
-    st.info("There are no scenes yet. Go to any other page, choose something to look at, and keep it.")
+    st.info("There are no scenes yet. Go to another page, choose something to look at, and keep it.")
 open_file()

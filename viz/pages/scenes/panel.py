@@ -1,15 +1,15 @@
-"""Scenes in the sidebar of every page: keep a moment, show them all."""
+"""Scenes in the sidebar of every page: keep a moment, present them all."""
 
 from __future__ import annotations
 
 from viz.components.scenes import scenes_panel
 from viz.pages.scenes.session import (
-    bring_back,
     history_steps,
     keep_moment,
     kept_scenes,
     note,
     page_of,
+    restore_scenes,
     revision,
     scene_data,
 )
@@ -18,7 +18,7 @@ from viz.widgets import set_choice
 
 
 def panel(url_path: str) -> None:
-    """Draw the panel; it belongs on every page, for it shows the scenes too.
+    """Draw the panel; every page needs it, since it presents the scenes.
 
     Args:
         url_path: of the page that it is drawn on.
@@ -33,7 +33,7 @@ def panel(url_path: str) -> None:
         note=note(),
         colors=current_theme(),
         key="scenes_panel",
-        on_keep=lambda told: keep_moment(page, told),
-        on_restore=bring_back,
+        on_keep=lambda moment: keep_moment(page, moment),
+        on_restore=restore_scenes,
         on_type=lambda large: set_choice(LARGE, large is True),
     )

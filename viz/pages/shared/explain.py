@@ -1,4 +1,4 @@
-"""The words beside the pictures, in the same form on every page. All are ours: no text of users in here."""
+"""The text next to the pictures, in the same form on every page. It is ours, without users' text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from viz.glossary import linked
 
 
 def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., Any], path: str = "") -> None:
-    """Say what is to be seen, the formula with this run's numbers, what to look at, and what computed it.
+    """Draw an explanation, the formula with this run's numbers, what to look at, and the code behind it.
 
     Args:
-        what: two or three sentences: what you see. Markdown of ours.
+        what: what the picture shows, in two or three sentences. Markdown of ours.
         look: what to look at. Markdown of ours.
-        formula: LaTeX of ours with numbers formatted into it; empty where there is none.
+        formula: LaTeX of ours with the numbers filled in; "" for none.
         computed: the function that computed the numbers.
-        path: the path of the recorded tensor or module, if there is one.
+        path: of the recorded tensor or module, if there is one.
     """
     prose(what)
     if formula:
@@ -32,19 +32,19 @@ def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., 
 
 
 def prose(markdown: str) -> None:
-    """Draw Markdown of ours; beside each term in it appears its explanation."""
+    """Draw Markdown of ours, with each term linked to its explanation."""
     st.markdown(linked(markdown))
 
 
 def computed_by(function: Callable[..., Any], path: str = "") -> None:
-    """Name the file, line and function that computed what is shown, and the path it is recorded under."""
+    """Name the file, line and function that computed a picture, and the path of the recorded tensor."""
     recorded = f", recorded as `{path}`" if path else ""
     st.markdown(f"Computed by `{source_of(function)}`{recorded}")
 
 
 @lru_cache(maxsize=256)
 def source_of(function: Callable[..., Any]) -> str:
-    """The "file:line name" of a function or class of this project, the file relative to its folder."""
+    """The "file:line name" of a function or class of this project, relative to its folder."""
     plain = inspect.unwrap(function)
     file = Path(inspect.getfile(plain)).resolve()
     shown = file.relative_to(CODE) if file.is_relative_to(CODE) else Path(file.name)

@@ -1,4 +1,4 @@
-"""A figure on a page: the picture, one sentence under it, and a menu that saves it."""
+"""A figure on a page, with its caption and a menu that saves it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ FILES = {
     "html": ("HTML page", "text/html", export.to_html),
     "csv": ("CSV numbers", "text/csv", export.to_csv),
 }
-"""By its extension each file's name in the menu, its MIME type, and what writes it."""
+"""By file extension: label in the menu, MIME type, and the function that writes the file."""
 IMAGES = ("png", "svg")
-"""The files that only a Chromium can draw."""
+"""Files that only Chromium can draw."""
 
 
 def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
     """Draw a figure with its caption and its Save menu.
 
     Args:
-        figure: from viz.figures.
-        name: of the files it is saved to; letters, digits and dashes.
-        caption: one sentence of ours that says what is drawn; Markdown, so never with users' text in it.
-        key: the figure's identity on the page; the menu's is made from it.
+        figure: from `viz.figures`.
+        name: of the saved files; letters, digits and dashes.
+        caption: one sentence of ours about the picture; Markdown, so never with users' text.
+        key: the figure's identity on the page; the menu's is derived from it.
     """
     file = {"filename": export.file_name(name, "png").removesuffix(".png"), "scale": 2}
     config = export.CONFIG | {"toImageButtonOptions": file}
@@ -44,20 +44,17 @@ def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
 
 
 def save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> None:
-    """Draw the Save menu of a picture that is no figure on the page: at the same place, its lower right.
-
-    The arguments are those of the figure's file: see `_save_menu`.
-    """
+    """Draw the Save menu of a picture that the browser draws, at its lower right; see `_save_menu`."""
     with st.container(horizontal=True, horizontal_alignment="right"), st.container(width="content"):
         _save_menu(make_figure, name=name, key=key)
 
 
 @st.fragment
 def _save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> None:
-    """Offer to save a figure as PNG, SVG, HTML and its numbers as CSV.
+    """Offer a figure as PNG, SVG and HTML, and its numbers as CSV.
 
     The figure is made when the menu is opened, and a file when its button is clicked. The menu is a
-    fragment: opening it draws nothing else again.
+    fragment: opening it redraws nothing else.
 
     Args:
         make_figure: returns the figure, in the current theme.

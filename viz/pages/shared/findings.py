@@ -1,4 +1,4 @@
-"""What the doctor found, as a list: of a checkpoint, and of a model in the lab."""
+"""The doctor's findings as a list, for a checkpoint and for a model in the lab."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 2_000
 
 
 def show_findings(findings: Sequence[Finding], *, key: str) -> None:
-    """Draw the list; names from a checkpoint in it are shown as they are."""
+    """Draw the list; names from a checkpoint are shown literally."""
     findings_list([_listed(finding) for finding in findings], colors=current_theme(), key=key)
 
 

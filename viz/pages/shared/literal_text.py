@@ -1,4 +1,4 @@
-"""Text that may hold anything, a user's or a file's: shown as it is, never as Markdown."""
+"""Untrusted text, from a user or a file: shown literally, never as Markdown."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _SIGNS = re.compile(r"[\\`*{}\[\]#~|<>$:]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def refused(title: str, error: Exception) -> None:
-    """Say that something can't be done (Markdown of ours), and why (a message that may hold anything)."""
+    """Say that something can't be done (Markdown of ours), and why (an untrusted message)."""
     with st.container(border=True):
         st.warning(title)
         literal(str(error))
 
 
 def escaped(text: str) -> str:
-    """Text for a label, which is Markdown: shown as it is, what is invisible made visible.
+    """Escape text for a label, which is Markdown, and make invisible characters visible.
 
-    An underscore inside a word is none of Markdown's signs, and a screen reader reads the label as written.
+    An underscore inside a word needs no escape, which a screen reader would read aloud.
     """
     return _SIGNS.sub(r"\\\g<0>", visible_in_full(text))
 
@@ -32,5 +32,5 @@ def literal(text: str) -> None:
 
 
 def show_text(text: str) -> None:
-    """Draw what a model wrote, or what it was given; "(nothing)" where that is empty."""
+    """Draw a source or target; "(nothing)" if it is empty."""
     st.text(visible_in_full(text) if text else "(nothing)")

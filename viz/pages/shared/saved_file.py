@@ -1,4 +1,4 @@
-"""A button that saves a file, which is made when it is clicked."""
+"""A button that saves a file, made when the button is clicked."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def save_button(
     is_primary: bool = False,
     is_wide: bool = False,
 ) -> None:
-    """Draw the button. It is a fragment: a click draws nothing else again.
+    """Draw the button. It is a fragment: a click redraws nothing else.
 
     Args:
         label: the button's.
-        make: returns what is in the file; a NoChromiumError of its is told.
-        file_name: what the browser proposes to call it.
-        mime: its MIME type.
+        make: returns the content of the file; its NoChromiumError is shown.
+        file_name: the name that the browser proposes.
+        mime: MIME type of the file.
         key: the button's identity on the page.
         about: one sentence about the file.
-        is_primary: whether it is what one comes for here.
-        is_wide: whether the button is as wide as what it stands in.
+        is_primary: draw it as the main button of its place.
+        is_wide: make it as wide as its container.
     """
     width: Literal["stretch", "content"] = "stretch" if is_wide else "content"
-    waiting = f"{key}_waiting"  # until the browser says that it has it: the page may run again before
+    waiting = f"{key}_waiting"  # until the browser reports the file: the page may run again before
     with st.container(width=width, gap=None):
         if st.button(label, key=key, type="primary" if is_primary else "secondary", help=about, width=width):
             try:

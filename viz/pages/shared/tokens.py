@@ -1,6 +1,6 @@
-"""A run's tokens in the views that the browser draws: what was read, and the output step by step.
+"""A run's tokens in the views that the browser draws: the source, and the output step by step.
 
-A view's `key` is its identity on the page, its `title` is for screen readers.
+A view's `key` is its identity on the page; its `title` is for screen readers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viz.session import current_theme
 
 
 def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -> None:
-    """Draw the tokens of the source or prompt with their ids; `looks` are what else `token_strip` takes."""
+    """Draw the source's or prompt's tokens with their ids; `looks` are further arguments of `token_strip`."""
     unknown = coder.special_tokens.unk
     token_strip(
         source_tokens(run),
@@ -34,7 +34,7 @@ def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -
 
 
 def show_steps(run: Run, coder: Coder, *, key: str, title: str, forced: bool = False) -> None:
-    """Draw the target step by step, each token with the best others; forced are tokens that the user gave."""
+    """Draw the target step by step, each token with the best alternatives; `forced`: the user typed it."""
     decoding_steps(
         [_output_step(coder, step) for step in run.steps],
         colors=current_theme(),
@@ -49,7 +49,7 @@ def show_steps(run: Run, coder: Coder, *, key: str, title: str, forced: bool = F
 
 
 def source_tokens(run: Run) -> list[StripToken]:
-    """The tokens of the source or prompt, each with its word, and the special ones around them."""
+    """The tokens of the source or prompt, each with its word, and the special tokens around them."""
     read, sentence = run.encoder_input or run.decoder_input, run.source
     assert read is not None
     special = _special_tokens(read)
@@ -65,13 +65,13 @@ def source_tokens(run: Run) -> list[StripToken]:
 
 
 def _special_tokens(read: Input) -> list[StripToken]:
-    """All tokens of an input, as special ones."""
+    """All tokens of an input as special tokens."""
     pairs = zip(read.tokens, read.ids, strict=True)
     return [StripToken(visible(token), token_id, special=True) for token, token_id in pairs]
 
 
 def _output_step(coder: Coder, step: DecodingStep) -> OutputStep:
-    """A step with the names of its tokens."""
+    """A step, with its tokens by name."""
     return OutputStep(
         text=visible(coder.token(step.token_id)),
         probability=step.probability,
@@ -84,7 +84,7 @@ def _output_step(coder: Coder, step: DecodingStep) -> OutputStep:
 
 
 def _first_tokens(run: Run) -> list[str]:
-    """What the decoder reads before the target; nothing without a decoder."""
+    """The tokens that the decoder reads before the target; none without a decoder."""
     if run.decoder_input is None:
         return []
     tokens = run.decoder_input.tokens

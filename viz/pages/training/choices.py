@@ -1,4 +1,4 @@
-"""What is to be trained: the choices of a live training run, each with what it means."""
+"""The choices of a live training run, each with an explanation."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from viz.widgets import Option, follow_default, pick, pick_button, pick_seed
 
 TASKS: dict[TaskName, str] = {"reverse": "Reverse", "copy": "Copy", "sort": "Sort", "toy-en-it": "Translate"}
 NOTES: dict[TaskName, str] = {
-    "reverse": "Digits and letters come back from the last to the first. The right cross-attention is known: "
-    "a path from the upper right to the lower left. Some hundred updates are enough to see it.",
-    "copy": "Digits and letters come back as they are. The right cross-attention is known: a path from the "
+    "reverse": "The output is the input in reverse. The right cross-attention is known: "
+    "a path from the upper right to the lower left. A few hundred updates are enough to see it.",
+    "copy": "The output is the input itself. The right cross-attention is known: a path from the "
     "upper left to the lower right. The quickest to learn.",
-    "sort": "Digits come back in order, then letters in order. No fixed path is right: the model must look "
-    "for the symbol that comes next, wherever it stands.",
-    "toy-en-it": "Simple English sentences become Italian ones: the task of the shipped toy-en-it. The "
+    "sort": "The output is the digits in order, then the letters in order. No fixed path is right: the model "
+    "must find the next symbol wherever it is.",
+    "toy-en-it": "Simple English sentences are translated to Italian, as by the shipped toy-en-it. The "
     "vocabulary is large and the grammar is real, so it takes several thousand updates.",
 }
 CROSS: dict[str, str] = {
     "reverse": "a path from the upper right to the lower left: to write the next symbol, the model looks at "
-    "the one before the last that it wrote. `<eos>` has no symbol left and may look anywhere.",
+    "the one before the symbol that it wrote last. `<eos>` has no symbol left and may look anywhere.",
     "copy": "a path from the upper left to the lower right: to write the next symbol, the model looks at "
-    "the one after the last that it wrote. `<eos>` has no symbol left and may look anywhere.",
-    "sort": "rows with one strong cell each, in no fixed path: the next symbol in order, wherever it stands. "
+    "the one after the symbol that it wrote last. `<eos>` has no symbol left and may look anywhere.",
+    "sort": "rows with one strong cell each and no fixed path: the next symbol in order, wherever it is. "
     "Change the order of your symbols, and the path changes with it.",
 }
-"""What there is to be found in the cross-attention of the tasks of digits and letters."""
+"""What to look for in the cross-attention of the tasks of digits and letters."""
 SELF_ATTENTION: dict[Attention, str] = {
-    "encoder": "stripes beside the diagonal, which tell a symbol where it stands; or columns that all rows "
-    "share. A task of one symbol at a time needs little of this: compare it with what it was at the start.",
-    "decoder": "the diagonal and the stripe under it: the last symbol written says which one is next. In "
-    "sort, a row may look at several, to know what has been written already.",
+    "encoder": "stripes next to the diagonal, from which a symbol learns its position; or columns that all "
+    "rows share. A task of one symbol at a time needs little of this: compare it with the start of training.",
+    "decoder": "the diagonal and the stripe below it: the last symbol written determines the next one. In "
+    "sort, a row may look at several, to see what has been written already.",
 }
 
 LAYERS, HEADS, D_MODELS = (1, 2, 3, 4), (1, 2, 4, 8), (32, 64, 128)
 STEPS = (200, 500, 1_000, 2_000, 5_000, 10_000)
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 NORMS: dict[NormPosition, str] = {"pre": "Pre-norm", "post": "Post-norm, as in the paper"}
-LAYERS_NOTE = "Of the encoder, and of the decoder."
-HEADS_NOTE = "In each layer. They share the width between them."
-WIDTH_NOTE = "Width: how many numbers stand for a token."
-STEPS_NOTE = "How often the weights are moved. The learning rate falls to almost 0 at the last one."
+LAYERS_NOTE = "In the encoder and in the decoder."
+HEADS_NOTE = "In each layer. They divide the width among them."
+WIDTH_NOTE = "Width: the number of dimensions of a token's vector."
+STEPS_NOTE = "How often the weights are updated. The learning rate falls to almost 0 by the last update."
 RATE_NOTE = (
-    "The highest one: how far an update moves the weights. Too low learns slowly, too high wanders about or "
-    "breaks down. Try both: that is what this page is for."
+    "At its peak: how far an update moves the weights. Too low learns slowly, too high oscillates or "
+    "diverges. Try both: that is what this page is for."
 )
-NORM_NOTE = "Before each sublayer, or after it. Post-norm is harder to train."
+NORM_NOTE = "Before each sublayer or after it. Post-norm is harder to train."
 SCHEDULE_NOTE = "It rises during the first tenth of the updates."
-SEED_NOTE = "Of the first weights and the sentences: the same seed trains the same model."
+SEED_NOTE = "For the initial weights and the sentences: the same seed trains the same model."
 SCHEDULES: dict[Schedule, str] = {
     "linear": "Falls in a straight line",
     "cosine": "Falls along half a cosine",
@@ -64,7 +64,7 @@ SCHEDULES: dict[Schedule, str] = {
 
 
 def what_to_look_for(task: TaskName, attention: Attention) -> str:
-    """Say what there is to be found in an attention of a model that learns a task."""
+    """Say what to look for in an attention of a model that learns a task."""
     if task == "toy-en-it":
         return look_for(attention, "word")
     return CROSS[task] if attention == "cross" else SELF_ATTENTION[attention]
@@ -78,7 +78,7 @@ def pick_task() -> TaskName:
 
 
 def pick_plan(task: TaskName) -> TrainingPlan:
-    """Draw the pickers of everything else."""
+    """Draw the pickers of all other choices."""
     plain = live_plan(task)
     norm, updates = plain.model.norm_position, plain.updates
     usual_steps = 5_000 if task == "toy-en-it" else 1_000
@@ -108,9 +108,9 @@ def _pick(
     name: str,
     note: str,
 ) -> Option:
-    """Draw a list that goes along with the task's default until the user chooses something else.
+    """Draw a list that follows the task's default until the user chooses something else.
 
-    Of a mapping, the values are what is shown.
+    A mapping shows its values.
     """
     key, choices = f"train_{name}", list(options)
     follow_default(key, default)

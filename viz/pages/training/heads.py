@@ -1,4 +1,4 @@
-"""All heads of a model at one moment of its training, and one of them large."""
+"""All heads of a model at one step of its training, and one of them large."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ def heads_section(
     note: str,
     key: str,
 ) -> None:
-    """Draw all heads of a model, and beside them the chosen one with its tokens.
+    """Draw all heads of a model, and next to them the chosen one with its tokens.
 
     Args:
-        loaded: the model of that moment.
+        loaded: the model at that step.
         own: its run with the target that it writes itself.
         given: its run with another target, if there is one.
-        targets: the names of both targets: "given" and "own".
-        look_for: says what there is to be found in an attention, in Markdown of ours.
+        targets: labels of both targets, by "given" and "own".
+        unit: what a token of the model is.
+        look_for: returns what to look for in an attention, in Markdown of ours.
         note: what the choice between the targets means.
-        key: what the keys of the picker and the viewer begin with.
+        key: prefix of the keys of the picker and the viewer.
     """
     run = own
     if given is not None:

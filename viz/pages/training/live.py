@@ -1,4 +1,4 @@
-"""A training run that the user watches: its course, and the attention as it forms."""
+"""A training run that the user watches: its curves, and the attention as it forms."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ from viz.widgets import clamp_choice
 LOOK_EVERY = 1.5
 """Seconds between two looks at a run that is active."""
 SYMBOLS_NOTE = (
-    "The digits 0 to 9 and the letters a to z. Capital letters are read as small ones; spaces don't matter."
+    "The digits 0 to 9 and the letters a to z. Capital letters are read as lowercase; spaces are ignored."
 )
 TARGETS = {"given": "The right answer", "own": "What it writes itself"}
 NOW = "now"
 
 
-Beside = Callable[[LiveTraining], tuple[str, LearningCurves] | None]
-"""The course of another run that is drawn beside a run's own, with its name; None for none."""
+Comparison = Callable[[LiveTraining], tuple[str, LearningCurves] | None]
+"""Returns the name and curves of another run to compare with, or None."""
 
 
-def alone(_: LiveTraining) -> None:
-    """Draw no other run beside one."""
+def no_comparison(_: LiveTraining) -> None:
+    """Compare with no other run."""
 
 
 def live_tab() -> None:
@@ -62,8 +62,8 @@ def live_tab() -> None:
 
 
 @st.fragment
-def watch(plan: TrainingPlan, beside: Beside = alone) -> None:
-    """Draw one look at the training; a clock calls this again while it runs. `plan` is of the next."""
+def watch(plan: TrainingPlan, comparison: Comparison = no_comparison) -> None:
+    """Draw the training run as it is now; while it runs, a clock repeats this. `plan` is the next run's."""
     training = current_training()
     status = None if training is None else training.status
     _buttons(plan, status)
@@ -73,14 +73,14 @@ def watch(plan: TrainingPlan, beside: Beside = alone) -> None:
     if training is None or status is None:
         st.info(
             "Nothing is being trained yet. Choose a task, press Start, and watch. The training runs in a "
-            "process of its own: you can look at other pages meanwhile. It ends, and what it has learned is "
+            "separate process, so you can visit other pages meanwhile. It ends, and what it has learned is "
             "gone, when you close or reload this page."
         )
         return
     _state(training, status, plan)
     left, right = st.columns(2, gap="medium")
     with left:
-        _course(training, beside(training))
+        _course(training, comparison(training))
     with right:
         seen = _sentence(training)
     if seen is not None:
@@ -88,7 +88,7 @@ def watch(plan: TrainingPlan, beside: Beside = alone) -> None:
 
 
 def _buttons(plan: TrainingPlan, status: Status | None) -> None:
-    """What can be done now; the status is None where there is no training."""
+    """Draw the buttons that apply now; `status` is None without a training run."""
     with st.container(horizontal=True):
         if status is None:
             st.button("Start", on_click=start_training, args=(plan,))
@@ -107,22 +107,22 @@ def _buttons(plan: TrainingPlan, status: Status | None) -> None:
             st.button(
                 "Stop and clear",
                 on_click=end_training,
-                help="Ends the training and forgets what it has learned",
+                help="Ends the training and discards what it has learned",
             )
 
 
 def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
-    """Where the training stands, in a line and a bar."""
+    """Draw the state of the training in a line and a bar."""
     steps = training.curves().history.steps
     step = steps[-1] if steps else 0
     words = {
-        "starting": "The process starts; this takes some seconds",
-        "running": "It learns",
-        "stopping": "It stops after this update",
+        "starting": "Starting the process, which takes a few seconds",
+        "running": "Learning",
+        "stopping": "Stopping after this update",
         "stopped": "Paused",
-        "deserted": "Paused, because nobody was looking",
+        "deserted": "Paused, because nobody was watching",
         "finished": "Finished",
-        "failed": "It failed",
+        "failed": "Failed",
     }[status]
     left = seconds_left(training, step) if status == "running" else None
     rest = f", about {_duration(left)} left" if left is not None else ""
@@ -132,21 +132,21 @@ def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
     )
     if training.plan.model.leak:
         title = LEAKS[training.plan.model.leak].title
-        st.caption(f"This model is trained with a mistake, as the Lab makes it: {escaped(title)}.")
+        st.caption(f"This model is trained with a mistake from the Lab: {escaped(title)}.")
     if status == "failed":
-        st.warning("Training failed. What it had learned until it was last saved is still there.")
+        st.warning("Training failed. The model as last saved is still there.")
         st.text(training.message)
     if status == "finished":
-        st.caption("What it has learned stays until you restart, or close or reload this page.")
+        st.caption("The model stays until you restart, or close or reload this page.")
     if training.plan != plan:
-        st.caption("The choices above differ from those of this run: they apply when you restart it.")
+        st.caption("The choices above differ from those of this run. They apply when you restart it.")
 
 
 def _duration(seconds: float) -> str:
     return f"{math.ceil(seconds)} seconds" if seconds < 90 else f"{math.ceil(seconds / 60)} minutes"
 
 
-def _course(training: LiveTraining, beside: tuple[str, LearningCurves] | None) -> None:
+def _course(training: LiveTraining, other: tuple[str, LearningCurves] | None) -> None:
     curves = training.curves()
     found = training.model()
     n_tokens = None if found is None else len(found[1].target.vocabulary)
@@ -158,20 +158,20 @@ def _course(training: LiveTraining, beside: tuple[str, LearningCurves] | None) -
             chance=None if n_tokens is None else math.log(n_tokens),
             checks=(curves.checked_steps, curves.exact),
             beside=None
-            if beside is None
-            else (beside[0], beside[1].history, (beside[1].checked_steps, beside[1].exact)),
+            if other is None
+            else (other[0], other[1].history, (other[1].checked_steps, other[1].exact)),
         ),
         name="training",
-        caption="Above: the loss of each batch before its update, in nats; the dotted line is that of a "
-        "model that finds every token equally probable. Middle: how far an update goes. Below: how many "
-        "of 100 sentences that it is never trained on come out right.",
+        caption="Top: the loss of each batch before its update, in nats; the dotted line is the loss of a "
+        "model to which every token is equally probable. Middle: the learning rate. Bottom: how many of 100 "
+        "sentences outside its training data it gets right.",
         key="live_course",
     )
     computed_by(Trainer.update)
 
 
 def _sentence(training: LiveTraining) -> LiveRuns | None:
-    """A sentence in the model as it is now, or was at one of the moments that were kept."""
+    """Run a sentence in the model as it is now, or as saved at an earlier step."""
     text = _sentence_box(training.task)
     moment = _pick_moment(training)
     try:
@@ -180,11 +180,11 @@ def _sentence(training: LiveTraining) -> LiveRuns | None:
         st.warning(str(error))
         return None
     except (OSError, CheckpointError) as error:
-        st.warning("The model of this moment can't be read. Choose another one.")
+        st.warning("The model of this step can't be read. Choose another step.")
         st.text(str(error))
         return None
     if seen is None:
-        st.caption("The model's first answer comes as soon as the process has begun.")
+        st.caption("The model's first answer appears as soon as the process has started.")
     else:
         if any(seen.own.source.unknown):
             _unknown(seen, training.task)
@@ -193,19 +193,19 @@ def _sentence(training: LiveTraining) -> LiveRuns | None:
 
 
 def _unknown(seen: LiveRuns, task: TaskName) -> None:
-    """Say what the model can't know, and show where in the sentence it stands."""
+    """Name the unknown symbols, and show where they are in the sentence."""
     source, is_translation = seen.own.source, task == "toy-en-it"
     if not is_translation:
         unknown = {token: None for token, is_so in zip(source.tokens, source.unknown, strict=True) if is_so}
         st.warning(
-            "This task knows the digits 0 to 9 and the letters a to z only. Unknown to it: "
+            "This task knows only the digits 0 to 9 and the letters a to z. Unknown to it: "
             + " ".join(map(escaped, unknown))
         )
     show_source(
         seen.own,
         seen.loaded.source,
         key="live_strip",
-        title="The sentence as the model gets it",
+        title="The sentence as the model reads it",
         unit="word" if is_translation else "symbol",
     )
 
@@ -218,8 +218,8 @@ def _heads(task: TaskName, seen: LiveRuns) -> None:
         TARGETS,
         unit="word",
         look_for=lambda attention: what_to_look_for(task, attention),
-        note="With the right answer the words stay the same while it learns, as in training: what changes in "
-        "the pictures is the attention alone. With its own words you see the model as it would be used.",
+        note="With the correct answer the words stay the same while it learns, as in training: only the "
+        "attention changes in the pictures. With its own words you see the model as it would be used.",
         key="live",
     )
 
@@ -231,7 +231,7 @@ def _sentence_box(task: TaskName) -> str:
         "English sentence" if is_translation else "Digits and letters",
         key=key,
         persist_state="session",
-        placeholder="Type a sentence and press Enter" if is_translation else "Type some and press Enter",
+        placeholder="Type a sentence and press Enter" if is_translation else "Type a few and press Enter",
         help=None if is_translation else SYMBOLS_NOTE,
     )
     if is_translation:
@@ -241,7 +241,7 @@ def _sentence_box(task: TaskName) -> str:
 
 
 def _pick_moment(training: LiveTraining) -> int | None:
-    """A step whose model was kept; None for now."""
+    """Draw the list of saved steps; returns the chosen one, or None for the current model."""
     options = [*map(str, training.moments()), NOW]
     clamp_choice("moment", options)
     chosen = st.select_slider(
@@ -249,8 +249,8 @@ def _pick_moment(training: LiveTraining) -> int | None:
         options,
         NOW,
         key="moment",
-        help="Go back to how the model was: it is kept at its beginning, and whenever it has made twice as "
-        "many updates.",
+        help="Go back to an earlier model: it is saved at the start, and whenever the number of updates has "
+        "doubled.",
     )
     return None if chosen == NOW else int(chosen)
 
@@ -259,16 +259,16 @@ def _answers(seen: LiveRuns, task: TaskName) -> None:
     with st.container(border=True):
         st.markdown(f"**After {seen.step:,} updates it writes**")
         show_text(seen.own.translation)
-        st.markdown("**What is right**")
+        st.markdown("**The correct answer**")
         if seen.right is None or seen.given is None:
             st.caption(
-                "Not known for this sentence. Try one of the examples."
+                "Unknown for this sentence. Try one of the examples."
                 if task == "toy-en-it"
-                else "Not known: no training shows a model what to write for an unknown symbol."
+                else "Unknown: no training shows a model what to write for an unknown symbol."
             )
         else:
             show_text(seen.right)
             st.caption(
-                f"The model gives each token of it {mean_probability(seen.given):.1%} on average (geometric "
-                "mean), when it has read the right ones before it."
+                f"The model gives each of its tokens {mean_probability(seen.given):.1%} on average "
+                "(geometric mean), after reading the correct ones before it."
             )

@@ -1,4 +1,4 @@
-"""The training run that a user watches: it belongs to their browser session and ends with it."""
+"""The training run that a user watches; it belongs to their browser session and ends with it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _REFUSAL, _RUNS, _PACE = "why no training started", "latest runs of the training
 
 @dataclass(frozen=True)
 class LiveRuns:
-    """The runs of a sentence in the model of one moment.
+    """The runs of a sentence in the model at one step.
 
     Attributes:
         step: updates so far.
         loaded: the model.
-        right: the right answer as text, where it is known.
+        right: the correct answer as text, if known.
         own: the run with the target that the model writes itself.
-        given: the run with the right target, where it is known.
+        given: the run with the correct target, if known.
     """
 
     step: int
@@ -45,18 +45,18 @@ class LiveRuns:
 
 @st.cache_resource(show_spinner=False)
 def _slots() -> TrainingSlots:
-    """How many training runs may be active at a time: half the processors are left to the pages."""
+    """The slots for active training runs: half of the processors are left to the pages."""
     return TrainingSlots(max(LEAST_SLOTS, (os.cpu_count() or 1) // 2))
 
 
 @st.cache_resource(scope="session", on_release=UserTraining.close, show_spinner=False)
 def _user_training() -> UserTraining:
-    """Keep this user's training run; when their browser goes away, it ends."""
+    """The training run of the user, which ends when their browser disconnects."""
     return UserTraining(_slots())
 
 
 def current_training() -> LiveTraining | None:
-    """Find this user's training run; None before the first. Asking keeps it alive."""
+    """The training run of the user; None before the first. Each call keeps it alive."""
     training = _user_training().training
     if training is not None:
         training.keep_alive()
@@ -64,26 +64,26 @@ def current_training() -> LiveTraining | None:
 
 
 def start_training(plan: TrainingPlan) -> None:
-    """Start a training run in the place of the one before. To be called from a callback."""
+    """Start a training run instead of the current one. To be called from a callback."""
     _try(lambda: _user_training().begin(plan))
 
 
 def resume_training() -> None:
-    """Continue the training run where it stopped. To be called from a callback."""
+    """Resume the training run. To be called from a callback."""
     training = _user_training().training
     if training is not None:
         _try(training.start)
 
 
 def pause_training() -> None:
-    """Let it stop after the update that it is at. To be called from a callback."""
+    """Pause the training run after its current update. To be called from a callback."""
     training = _user_training().training
     if training is not None:
         training.stop()
 
 
 def end_training() -> None:
-    """End the training run and remove what it has kept. To be called from a callback."""
+    """End the training run and remove its files. To be called from a callback."""
     _user_training().close()
     st.session_state.pop(_REFUSAL, None)
 
@@ -96,23 +96,23 @@ def _try(start: Callable[[], None]) -> None:
         st.session_state[_REFUSAL] = str(error)
     except OSError as error:
         st.session_state[_REFUSAL] = (
-            f"No training could be started ({error}). Make room on the disk or in memory, then try again."
+            f"The training could not be started ({error}). Free some disk space or memory, then try again."
         )
 
 
 def refusal() -> str:
-    """Why no training run started when this user last asked for one; empty if it did."""
+    """Why the user's last training run did not start; "" if it did."""
     return str(st.session_state.get(_REFUSAL, ""))
 
 
 def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns | None:
-    """The runs of a sentence in the model as it is now, or was at one of the moments that were kept.
+    """The runs of a sentence in the current model (`moment` None), or in one saved at an earlier step.
 
-    None before there is a model. The latest ones are kept, so nothing is computed twice in a row.
+    None before there is a model. The latest runs are kept, so nothing is computed twice in a row.
 
     Raises:
-        SentenceError: for a sentence that can't be run; the message is for users.
-        OSError: when a moment's weights can't be read.
+        SentenceError: the sentence can't be run; the message is for users.
+        OSError: the saved weights can't be read.
     """
     found = training.model(moment)
     if found is None:
@@ -128,7 +128,7 @@ def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns |
     right = right_answer(training.task, text, own.source)
     given = None
     if right is not None:
-        target = encode_sentence(loaded, "target", right, "right answer")
+        target = encode_sentence(loaded, "target", right, "correct answer")
         given = force(loaded, own.source, target, top_k=TOP_K)
     runs = LiveRuns(step, loaded, right, own, given)
     st.session_state[_RUNS] = (key, runs)
@@ -136,26 +136,26 @@ def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns |
 
 
 def right_answer(name: TaskName, text: str, source: EncodedSentence) -> str | None:
-    """What a task's answer should be to a sentence, as typed (`text`) and as the model reads it (`source`).
+    """The correct answer of a task to a sentence, as typed (`text`) and as the model reads it (`source`).
 
-    None where only a human could tell, or nobody.
+    None if it is unknown: for sentences that are no examples, and for unknown symbols.
     """
     task = TASKS[name]
     if isinstance(task, SymbolTask):
         if any(source.unknown):
-            return None  # sort has no place for them, and no training ever shows a model what to write
+            return None  # sort has no order for them, and no training shows a model what to write
         return " ".join(task.solve(source.tokens).target)
     known = right_answers_of(name)
     return next(iter(known.get(clean(text), ())), None)
 
 
 def seconds_left(training: LiveTraining, step: int) -> float | None:
-    """How long the training will take at the pace since it was first looked at; None before that is known."""
-    subject = (str(training.folder.out), training.process_id)
+    """The remaining seconds at the pace since the first look at the run; None until that is known."""
+    process = (str(training.folder.out), training.process_id)
     now = time.monotonic()
     known, since, first = st.session_state.get(_PACE, (None, now, step))
-    if known != subject:
-        st.session_state[_PACE] = (subject, now, step)
+    if known != process:
+        st.session_state[_PACE] = (process, now, step)
         return None
     done = step - first
     return (now - since) / done * (training.n_steps - step) if done > 0 else None

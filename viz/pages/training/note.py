@@ -1,4 +1,4 @@
-"""The sidebar's note of this user's training run, on pages that don't show it; it keeps the run alive."""
+"""The sidebar's note about the user's training run, on other pages; it keeps the run alive."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from viz.pages.training.choices import TASKS
 from viz.pages.training.live_session import current_training
 
 LOOK_EVERY = 5.0
-"""Seconds until the end of a training run is noticed; each look costs the server a fifth of a second."""
+"""Seconds between two looks at a training run; each costs the server a fifth of a second."""
 
 
 def training_note() -> None:
-    """Draw the note, if this user has a training run."""
+    """Draw the note, if the user has a training run."""
     if current_training() is not None:
         with st.sidebar:
             _note()
@@ -30,6 +30,6 @@ def _note() -> None:
         state = "is learning"
     else:
         state = "has finished learning" if status == "finished" else "has stopped learning"
-    # Without a count of updates: the page Training has one, and two clocks never show the same.
+    # No count of updates: the page Training has one, and two clocks would never agree.
     st.caption(f"**{TASKS[training.task]}** {state}. See the page Training.")
     clock(LOOK_EVERY if status in ACTIVE else None, key="training_note_clock")

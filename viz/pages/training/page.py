@@ -1,4 +1,4 @@
-"""Training: a small model learns while you watch, and a finished training is gone through step by step."""
+"""Training: a small model learns while you watch, and a finished training run can be replayed."""
 
 import streamlit as st
 
@@ -12,9 +12,9 @@ TABS = {"live": "Train one now", "snapshots": "A finished training"}
 
 st.title("Training")
 prose(
-    "A model begins with random numbers. An update shows it some sentences with the right answers, measures "
-    "how surprised it was (the loss), and moves every number a little, so that it would have been less so. "
-    "Here you see what that does to the attention."
+    "A model starts with random numbers. An update shows it a few sentences with the correct answers, "
+    "measures how surprised it was (the loss), and nudges every weight so that the model would be less "
+    "surprised. Here you see what that does to the attention."
 )
 tab = pick_button(st.segmented_control, "What to watch", TABS, key="watch", label_visibility="collapsed")
 if tab == "live":

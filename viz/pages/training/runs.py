@@ -1,4 +1,4 @@
-"""What both tabs ask of a sentence and of its run in a model that learns."""
+"""The check of a sentence and the measure of a run that both tabs use."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from transformer.run import Run
 
 
 def check_length(loaded: LoadedModel, text: str) -> None:
-    """Refuse a text that is too long, in words for pages on which no other model can be chosen.
+    """Refuse a text that is too long, with advice for pages on which the model can't be changed.
 
     Raises:
-        SentenceError: that names the limit.
+        SentenceError: names the limit.
     """
     n = len(loaded.source.encode(text).ids)
     most = loaded.model.config.max_len - len(loaded.source.frame(()))
     if n > most:
         raise SentenceError(
-            f"The text has {n:,} tokens; the models of this training read at most {most}. Type a shorter one."
+            f"The text has {n:,} tokens; the models of this training run read at most {most}. Type a shorter "
+            "one."
         )
 
 
 def mean_probability(run: Run) -> float:
-    """The geometric mean of what the model gave the tokens of a target, each given those before it."""
+    """The geometric mean of the probabilities of a target's tokens, each given those before it."""
     return math.exp(statistics.fmean(math.log(max(step.probability, 1e-30)) for step in run.steps))

@@ -1,4 +1,4 @@
-"""What the Training page keeps of a finished training: snapshots and their runs of a sentence, shared."""
+"""What the Training page keeps of a finished training run: snapshots and their runs of a sentence, shared."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from transformer.training.snapshots import Snapshots, open_snapshots
 from viz.session import TOP_K, current_choice, run_cache
 
 MOST_SNAPSHOTS = 24
-"""Models that are kept open: those of one training run."""
+"""Models that stay open: those of one training run."""
 SECONDS_A_STEP = 1.5
-"""While snapshots are played: long enough to see what has changed."""
+"""During playback: long enough to see what has changed."""
 
 STEP = "step"
 """The key of the slider over the snapshots."""
-_PLAYED_AT = "time of the snapshot that is played"
+_PLAYED_AT = "time of the played snapshot"
 
 
 @dataclass(frozen=True)
 class SnapshotRuns:
-    """The runs of a sentence in the model of one step.
+    """The runs of a sentence in the model at one step.
 
     Attributes:
-        own: the run with the target that it writes itself.
+        own: the run with the target that the model writes itself.
         given: the run with the target that the finished model writes: the same at each step, so that the
             attention of two steps can be compared cell by cell.
         finished: the finished model's own run.
@@ -42,7 +42,7 @@ class SnapshotRuns:
 
 
 def current_snapshots() -> Snapshots | None:
-    """Those of the chosen model if it has any, else of the first shipped one that has; None without one."""
+    """The snapshots of the chosen model, or else of the first shipped model that has any; or None."""
     choice = current_choice()
     chosen = [] if choice.random else [choice.name]
     return next(filter(None, map(_snapshots_of, (*chosen, *shipped_models()))), None)
@@ -50,7 +50,7 @@ def current_snapshots() -> Snapshots | None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _snapshots_of(name: str) -> Snapshots | None:
-    """The snapshots of a shipped model, if it has any that can be read."""
+    """The snapshots of a shipped model, if they exist and can be read."""
     try:
         return open_snapshots(name)
     except CheckpointError:
@@ -58,11 +58,11 @@ def _snapshots_of(name: str) -> Snapshots | None:
 
 
 def snapshot_model(snapshots: Snapshots, step: int) -> LoadedModel:
-    """The model of a step, frozen.
+    """The model at a step, frozen.
 
     Raises:
-        CheckpointError: when its files are missing or damaged.
-        ValueError: for a step without a snapshot.
+        CheckpointError: its files are missing or damaged.
+        ValueError: the step has no snapshot.
     """
     return _model(snapshots, step, current_choice().device)
 
@@ -77,11 +77,11 @@ def _model(snapshots: Snapshots, step: int, device: str) -> LoadedModel:
 
 
 def snapshot_runs(snapshots: Snapshots, step: int, text: str) -> SnapshotRuns:
-    """The runs of a sentence in the model of a step, from the cache or computed now.
+    """The runs of a sentence in the model at a step, from the cache or computed now.
 
     Raises:
-        CheckpointError: when the snapshot's files are missing or damaged.
-        SentenceError: for a sentence that can't be run; the message is for users.
+        CheckpointError: the snapshot's files are missing or damaged.
+        SentenceError: the sentence can't be run; the message is for users.
     """
     finished = _own_run(snapshots, snapshots.steps[-1], text)
     loaded = snapshot_model(snapshots, step)
@@ -102,24 +102,24 @@ def _own_run(snapshots: Snapshots, step: int, text: str) -> Run:
 
 
 def is_playing() -> bool:
-    """Whether the snapshots of this user pass by themselves."""
+    """True while the user's snapshots are playing."""
     return _PLAYED_AT in st.session_state
 
 
 def play(snapshots: Snapshots) -> None:
-    """Let the snapshots pass, from the chosen one on or, after the last, from the first. For callbacks."""
+    """Play the snapshots from the chosen one on, or from the first after the last. For callbacks."""
     st.session_state[_PLAYED_AT] = time.monotonic()
     if st.session_state.get(STEP, snapshots.steps[-1]) == snapshots.steps[-1]:
         st.session_state[STEP] = snapshots.steps[0]
 
 
 def stop_playing() -> None:
-    """Let the snapshot stay that is shown."""
+    """Stop at the current snapshot."""
     st.session_state.pop(_PLAYED_AT, None)
 
 
 def play_on(snapshots: Snapshots) -> None:
-    """Choose the next snapshot if this one has been shown long enough; after the last one it stops."""
+    """Choose the next snapshot if the current one was shown long enough; stop after the last."""
     now = time.monotonic()
     if not is_playing() or now - st.session_state[_PLAYED_AT] < SECONDS_A_STEP / 2:
         return

@@ -1,4 +1,4 @@
-"""The snapshots of a finished training: one sentence, from the first random weights to the finished model."""
+"""The snapshots of a finished training run: one sentence, from random weights to the finished model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def snapshots_tab() -> None:
     snapshots = current_snapshots()
     if snapshots is None:
         st.info(
-            "None of the models here came with snapshots of its training. Train one with `python -m "
+            "None of the models here has snapshots of its training. Train one with `python -m "
             "transformer train --snapshots 12` into a folder of `assets/models`, or watch a small model "
             "learn under “Train one now”."
         )
@@ -54,19 +54,19 @@ def snapshots_tab() -> None:
 def _which(snapshots: Snapshots) -> None:
     choice, name = current_choice(), snapshots.folder.name
     st.markdown(
-        f"**{name}** was kept at {len(snapshots.steps)} moments of its {snapshots.steps[-1]:,} updates, from "
-        "its first random weights to the finished model. Each of them runs your sentence: move the slider, "
+        f"**{name}** was saved at {len(snapshots.steps)} of its {snapshots.steps[-1]:,} updates, from "
+        "random weights to the finished model. Each snapshot runs your sentence: move the slider, "
         "or press Play, and see the attention form while the loss falls."
     )
     if choice.random:
-        st.caption(f"A random model has learned nothing, so this is the training of {name}.")
+        st.caption(f"A random model has learned nothing, so this is the training run of {name}.")
     elif choice.name != name:
-        st.caption(f"{choice.name} came without snapshots of its training, so this is that of {name}.")
+        st.caption(f"{choice.name} has no snapshots of its training, so this is the training run of {name}.")
 
 
 @st.fragment
 def _moment(snapshots: Snapshots) -> None:
-    """One moment; while it plays, a clock calls this again and again, for one moment after the other."""
+    """Draw one snapshot; during playback a clock calls this for one snapshot after the other."""
     play_on(snapshots)
     clock(SECONDS_A_STEP if is_playing() else None, key="snapshot_clock")
     chart = st.container()
@@ -97,8 +97,8 @@ def _moment(snapshots: Snapshots) -> None:
         TARGETS,
         unit=unit,
         look_for=lambda attention: look_for(attention, unit),
-        note="With the finished model's translation, each step reads the same words: what changes in the "
-        "pictures is the attention alone. With its own words, you see the model as it would have been used.",
+        note="With the finished model's translation each step reads the same words: only the attention "
+        "changes in the pictures. With its own words you see the model as it would have been used.",
         key="snapshot",
     )
 
@@ -112,7 +112,7 @@ def _pick_step(snapshots: Snapshots) -> int:
             value=snapshots.steps[-1],
             key=STEP,
             format_func="{:,}".format,
-            help="Each stop has half as many updates as the next one: in the beginning a model changes fast.",
+            help="Each stop has half as many updates as the next: early on, a model changes fast.",
             width="stretch",
         )
         if is_playing():
@@ -127,8 +127,8 @@ def _curve(snapshots: Snapshots, step: int) -> None:
         snapshots_figure(snapshots, step, theme=current_theme()),
         name=f"training-of-{snapshots.folder.name}",
         caption="Above: the loss of each batch before its update, in nats: how surprised the model was by "
-        "the right next words. Diamonds are the snapshots, the dotted line is the chosen one. Below: how far "
-        "an update went.",
+        "the correct next words. Diamonds mark the snapshots, the dotted line the chosen one. Below: the "
+        "learning rate.",
         key="snapshot_course",
     )
     computed_by(Trainer.update)
@@ -143,6 +143,6 @@ def _translations(runs: SnapshotRuns, step: int, last: int) -> None:
         st.markdown(f"**After all {last:,} updates it writes**")
         show_text(runs.finished.translation)
         st.caption(
-            f"At the chosen step the model gives each word of it {mean_probability(runs.given):.1%} on "
-            "average (geometric mean), when it has read the right words before it."
+            f"At the chosen step the model gives each of its words {mean_probability(runs.given):.1%} on "
+            "average (geometric mean), after reading the correct words before it."
         )
