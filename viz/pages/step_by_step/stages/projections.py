@@ -137,7 +137,7 @@ def _turned(head: Head, letter: str, number_: int) -> Stage:
         ],
         result=per_token(upper, turned, tokens, after),
         code=[
-            assigning(rotate, "turned"),
+            assigning(rotate, "rotated"),
             calling(function, "rotate"),
             tapping(function, letter),
         ],
