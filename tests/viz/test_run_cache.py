@@ -100,7 +100,7 @@ def test_a_device_without_the_memory_is_said_in_words() -> None:
     def compute() -> Run:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
-    with pytest.raises(SentenceError, match="type a shorter one, or choose another device"):
+    with pytest.raises(SentenceError, match="Type a shorter one, or choose another device"):
         RunCache(1).get("key", compute)
 
 

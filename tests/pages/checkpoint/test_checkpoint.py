@@ -190,17 +190,21 @@ def test_no_visit_begins_with_what_it_has_not_lost() -> None:
     assert not start(model="never heard of").info
 
 
-def test_our_own_folder_opens_with_its_words_in_the_place_of_another(tmp_path: Path) -> None:
-    app = opened(torch_file(tmp_path / "first.pt"))
-    press(app, "Use it on all pages")
-    open_path(app, MODELS / "toy-en-it")
-    assert "Open: toy-en-it" in texts(app)
-    assert models(app).count(OPENED) == 1
+def test_our_own_folder_opens_with_its_words() -> None:
+    app = opened(MODELS / "toy-en-it")
     press(app, "Use it on all pages")
     app.switch_page("viz/pages/explore/page.py").run()
     app.text_input(key="text").set_value("I see the cat.").run()
     assert not app.warning
     assert "gatto" in texts(app)
+
+
+def test_another_one_takes_its_place(tmp_path: Path) -> None:
+    app = opened(torch_file(tmp_path / "first.pt"))
+    press(app, "Use it on all pages")
+    open_path(app, MODELS / "toy-en-it")
+    assert "Open: toy-en-it" in texts(app)
+    assert models(app).count(OPENED) == 1
 
 
 # Uploaded

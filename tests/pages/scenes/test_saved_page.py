@@ -207,7 +207,7 @@ def test_progress_is_told_and_nothing_is_computed_before(made: Made) -> None:
 def test_a_page_of_other_scenes_is_made_anew(made: Made) -> None:
     app = scenes_app(scene(page="masks"))
     press(app, MAKE)
-    assert "With attention: 0 of 1 scene. Each of the others says" in texts(app)
+    assert "With attention: 0 of 1 scene. Each of the others lists" in texts(app)
     app.session_state["scenes"] = (scene(page="decode"),)
     app.run()
     assert labels(app) == [], "the page of before is not offered any more"
