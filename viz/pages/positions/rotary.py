@@ -57,8 +57,8 @@ def rotary_section(sentence: SentenceRun) -> None:
     show(
         angles_figure(rotary, theme=sentence.theme, marked=(query, pair)),
         name="rotary-angles",
-        caption="A row is a position, a column a pair: 1 is not turned, −1 is half a turn. The frame marks "
-        "the pair in the formula.",
+        caption="Each row is a position, each column is a pair: 1 is not turned, −1 is half a turn. The "
+        "frame marks the pair in the formula.",
         key="rotary_angles",
     )
     show(

@@ -15,7 +15,7 @@ from viz.glossary import linked
 
 
 def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., Any], path: str = "") -> None:
-    """Draw an explanation, the formula with this run's numbers, what to look at, and the code behind it.
+    """Draw an explanation, the formula with this run's numbers, what to look at, and the code's place.
 
     Args:
         what: what the picture shows, in two or three sentences. Markdown of ours.
