@@ -131,7 +131,7 @@ def test_training_on_validation_pairs_is_warned_of(files: list[str], tmp_path: P
     """The same file under another name too, but not other files."""
     pairs, out = Path(files[1]), tmp_path / "model"
     (tmp_path / "valid.tsv").symlink_to(pairs)
-    given = [*files, *TINY, "--steps", "6", "--out", str(out)]
+    given = [*files, *TINY, "--steps", "6", "--max-len", "80", "--out", str(out)]
     said = train(tmp_path, *given, "--valid", str(tmp_path / "valid.tsv"))
     assert f"--valid {tmp_path / 'valid.tsv'} is one of the files of --pairs" in said
     said = train(tmp_path, "--resume", "--out", str(out), "--valid", str(write_pairs(tmp_path / "new", 5)))
