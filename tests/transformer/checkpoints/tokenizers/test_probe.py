@@ -126,7 +126,7 @@ def test_a_spoilt_tokenizer_json_is_refused(saved: Plain, spoil: Callable[[Plain
             "sentencepiece.bpe.model is no",
         ),
         ({"tokenizer.model": "text"}, "tokenizer.model is no"),
-        ({"source.spm": b"x", "target.spm": b"x"}, "no vocab.json"),
+        ({"source.spm": b"x", "target.spm": b"x"}, "vocab.json is missing"),
         ({"source.spm": b"x", "target.spm": b"x", "vocab.json": '{"<unk>": 0}'}, "source.spm is no"),
     ],
 )
