@@ -60,7 +60,7 @@ class Shaking:
         self._page, self._rng, self._actions = page, rng, cycle(ACTIONS)
         page.goto(f"{url}/{TRAINING}?{MODEL}&{LONG}")
         page.get_by_role("button", name="Start", exact=True).click()
-        expect(page.get_by_test_id("stProgress")).to_contain_text("It learns", timeout=2 * WAIT_MILLISECONDS)
+        expect(page.get_by_test_id("stProgress")).to_contain_text("Learning", timeout=2 * WAIT_MILLISECONDS)
 
     @property
     def changes(self) -> int:

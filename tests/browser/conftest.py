@@ -1,9 +1,8 @@
-"""Fixtures that open Headlight in a real Chromium and fail on anything a user should never meet.
+"""Fixtures that open Headlight in a real Chromium and fail on anything a user should never see.
 
-page          a guarded page on nothing yet: page.goto(app_url)
-kept_page     one for all tests of a process, as the last one has left it: a new one takes seconds
-traffic       counts what the kept page sends and receives during a test
-open_page     makes more of them, each in a browser context of its own: open_page(color_scheme="dark")
+page          a guarded page, as the last test has left it: a new one takes seconds
+traffic       counts what this page sends and receives during a test
+open_page     opens a new one in a browser context of its own: open_page(color_scheme="dark")
 app_url       the app, running
 serve         runs another Streamlit script: url = serve(path); one server per script for the whole session
 """
@@ -27,12 +26,13 @@ from playwright.sync_api import (
 
 from scripts.browser import ROOT, WATCH_REQUESTS, launch_chromium, streamlit_server
 from tests.browser.components.views import Traffic
-from tests.browser.guard import Guard, is_local
+from tests.browser.guard import Guard
+from tests.browser.headlight import PATIENCE_SECONDS
 from tests.support.missing import missing
 from viz.figures.chromium import find_chromium
 
 VIEWPORT = ViewportSize(width=1400, height=1000)
-WAIT_MILLISECONDS = 60_000
+WAIT_MILLISECONDS = 1000 * PATIENCE_SECONDS
 
 ColorScheme = Literal["light", "dark"]
 Serve = Callable[[Path], str]
@@ -45,7 +45,7 @@ class OpenPage(Protocol):
 
 
 class Kept(NamedTuple):
-    """A page that tests use one after another."""
+    """The page that tests share."""
 
     page: Page
     guard: Guard
@@ -53,13 +53,13 @@ class Kept(NamedTuple):
 
 
 free_contexts: dict[ColorScheme, list[BrowserContext]] = {"light": [], "dark": []}
-"""Left by earlier tests: in a new one Chromium loads and compiles all scripts again, which takes seconds."""
+"""Contexts of earlier tests, to reuse: in a new one Chromium compiles all scripts again for seconds."""
 
 
 def new_context(chromium: Browser, color_scheme: ColorScheme) -> BrowserContext:
-    """Open a browser context with an empty page, so that its window stays: a new one takes Chromium a second.
+    """Open a browser context with an empty page that keeps its window open: a new one takes a second.
 
-    Nothing moves in it, which would take a tenth of the processor's time. Its pages may use the clipboard.
+    Its pages show no motion, which would take a tenth of the processor's time, and may use the clipboard.
     """
     context = chromium.new_context(
         viewport=VIEWPORT,
@@ -75,17 +75,22 @@ def new_context(chromium: Browser, color_scheme: ColorScheme) -> BrowserContext:
 
 @contextmanager
 def guarded_page(chromium: Browser, color_scheme: ColorScheme = "light") -> Iterator[tuple[Page, Guard]]:
-    """Open a page in a browser context that nobody else has meanwhile, and in which nothing is remembered."""
+    """Open a page in a browser context that no other test is using and that has nothing stored."""
     free = free_contexts[color_scheme]
     context = free.pop() if free else new_context(chromium, color_scheme)
     page = context.new_page()
     yield page, Guard(page)
     if context in chromium.contexts:
         for opened in context.pages[1:]:
-            if is_local(opened.url) and not opened.url.startswith("about:"):
-                opened.evaluate("localStorage.clear()")
+            forget(opened)
             opened.close()
         free.append(context)
+
+
+def forget(page: Page) -> None:
+    """Clear the browser storage of the page's site."""
+    if page.url.startswith("http"):
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -141,11 +146,6 @@ def open_page(chromium: Browser) -> Iterator[OpenPage]:
             guard.check()
 
 
-@pytest.fixture
-def page(open_page: OpenPage) -> Page:
-    return open_page()
-
-
 @pytest.fixture(scope="session")
 def kept(chromium: Browser) -> Iterator[Kept]:
     with guarded_page(chromium) as (page, guard):
@@ -153,11 +153,14 @@ def kept(chromium: Browser) -> Iterator[Kept]:
 
 
 @pytest.fixture
-def kept_page(kept: Kept) -> Iterator[Page]:
-    kept.page.set_viewport_size(VIEWPORT)
-    kept.page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    yield kept.page
-    kept.guard.check()
+def page(kept: Kept) -> Iterator[Page]:
+    """The page that all tests of a process share, with its storage cleared."""
+    page, guard, _ = kept
+    page.set_viewport_size(VIEWPORT)
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    forget(page)
+    yield page
+    guard.check()
 
 
 @pytest.fixture

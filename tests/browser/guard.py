@@ -1,4 +1,4 @@
-"""What no page may ever do, watched in every browser test."""
+"""Watches every browser test for what no page may do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOCAL_SCHEMES = ("data", "blob", "about", "file")
 
 
 class Guard:
-    """Records every request of a page and every sign of trouble on it, and on those that it opens.
+    """Records every request and every sign of trouble of a page and the pages it opens.
 
     A request that would leave this machine is reported; Chromium itself has no way to the network.
     """
@@ -58,6 +58,6 @@ class Guard:
 
 
 def is_local(url: str) -> bool:
-    """Tell whether a request for this address stays on this machine."""
+    """True for an address on this machine."""
     parts = urlsplit(url)
     return parts.scheme in LOCAL_SCHEMES or parts.hostname == LOCAL_HOST

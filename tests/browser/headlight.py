@@ -1,4 +1,4 @@
-"""What a user does with the app, and what they see, in the words of the tests."""
+"""What users do in the app and see there, as functions for the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scripts.browser import wait_until_idle
 from viz.components.shared.client_view import JSON
 
 TOY = "?model=toy-en-it"
-"""What an address needs for the model of whole words."""
+"""Query of an address that chooses the model of whole words."""
 
 # Every text on the page, that inside the client-side views included.
 ALL_TEXT = """
@@ -30,6 +30,8 @@ ALL_TEXT = """
 }
 """
 QUIET_MILLISECONDS = 250
+PATIENCE_SECONDS = 180.0
+"""Longest that anything may take, on a busy machine."""
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {
   const maps = root.querySelector(".hl-grid canvas");
@@ -42,7 +44,7 @@ MIDDLE_OF_MAP = """
 
 
 def visit(page: Page, address: str) -> None:
-    """Open an address and wait until everything has been drawn, without an exception, and the keys work."""
+    """Open an address and wait until all is drawn, without an exception, and keys work."""
     page.goto(address)
     settle(page)
     if page.locator(".st-key-page_helpers").count():
@@ -50,24 +52,24 @@ def visit(page: Page, address: str) -> None:
 
 
 def settle(page: Page) -> None:
-    """Wait until the page has run to its end and has nothing to ask for, and look for exceptions."""
-    wait_until_idle(page, quiet=QUIET_MILLISECONDS)
-    deadline = time.monotonic() + 60
-    while is_telling(page.locator(".hl")):
-        assert time.monotonic() < deadline, "a view is still waiting"
-        page.wait_for_timeout(20)
+    """Wait until the page has run and its views wait for nothing; fail on an exception."""
+
+    def is_at_rest() -> bool:
         wait_until_idle(page, quiet=QUIET_MILLISECONDS)
+        return not is_telling(page.locator(".hl"))
+
+    wait_until(page, is_at_rest, "a view is still waiting")
     assert page.get_by_test_id("stException").all_inner_texts() == []
 
 
 def is_telling(views: Locator) -> bool:
-    """Tell whether one of these views has not told all yet, or waits for what it has asked for."""
+    """True while one of these views has something to report, or waits for an answer."""
     told: bool = views.evaluate_all("views => views.some((view) => view.isPending?.())")
     return told
 
 
 def page_link(page: Page, title: str) -> Locator:
-    """The link to a page in the sidebar: terms of the glossary are links too."""
+    """The link to a page in the sidebar; glossary terms are links too."""
     return page.get_by_test_id("stSidebarNavItems").get_by_role("link", name=title, exact=True)
 
 
@@ -81,27 +83,28 @@ def type_sentence(page: Page, text: str) -> None:
 
 
 def source_tokens(page: Page) -> Locator:
-    """The tokens that the model was given, one element each."""
+    """The tokens given to the model, one element each."""
     return page.locator(".hl-token_strip").first.locator("span.word")
 
 
 def expect_sentence(page: Page, letters: str) -> None:
-    """Wait until the model has been given these letters, spaces left out, in whatever tokens."""
-    deadline = time.monotonic() + 60
-    while (shown := spelled(source_tokens(page).all_inner_texts()).removesuffix("<eos>")) != letters:
-        assert time.monotonic() < deadline, f"shown: {shown[:100]!r}, typed: {letters[:100]!r}"
-        page.wait_for_timeout(50)
+    """Wait until the model's tokens spell these letters, spaces left out."""
+
+    def shown() -> str:
+        return spelled(source_tokens(page).all_inner_texts()).removesuffix("<eos>")
+
+    wait_until(page, lambda: shown() == letters, f"the tokens never spelled {letters[:100]!r}")
 
 
 def spelled(tokens: list[str]) -> str:
-    """What words or sub-words spell, without spaces."""
+    """The text that words or sub-words spell, without spaces."""
     text = "".join(tokens).replace("▁", "")
     in_bytes = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
     return in_bytes.sub(lambda run: bytes.fromhex(re.sub(r"<0x|>", "", run[0])).decode(), text)
 
 
 def attention(page: Page) -> Locator:
-    """The viewer of a run's attention; the first of a page with several."""
+    """The first viewer of attention on the page."""
     return page.locator(".hl-attention").first
 
 
@@ -117,7 +120,7 @@ def choice(page: Page) -> dict[str, JSON]:
 
 
 def picture(view: Locator) -> str:
-    """What a canvas shows, as data that can be compared."""
+    """The pixels of a canvas, as text that can be compared."""
     return str(view.evaluate("(root) => root.querySelector('canvas').toDataURL()"))
 
 
@@ -132,11 +135,18 @@ def expect_other_picture(view: Locator, before: str) -> None:
 
 
 def wait_until(page: Page, is_so: Callable[[], bool], otherwise: str) -> None:
-    """Look again and again, for as long as a busy machine may need; fail with these words."""
-    deadline = time.monotonic() + 60
+    """Poll a condition while the page goes on; fail with this message when patience ends."""
+    wait_for(is_so, otherwise, lambda: page.wait_for_timeout(50))
+
+
+def wait_for(
+    is_so: Callable[[], bool], otherwise: str, pause: Callable[[], object] = lambda: time.sleep(0.2)
+) -> None:
+    """Poll a condition that needs no page; fail with this message when patience ends."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, otherwise
-        page.wait_for_timeout(50)
+        pause()
 
 
 def click_head(page: Page, layer: int, head: int) -> None:

@@ -1,4 +1,4 @@
-"""What keeps people from reading or reaching something: axe-core on every page, in both themes."""
+"""axe-core finds no accessibility problem on any page, in either theme."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RULES: dict[ThemeName, dict[str, list[str]]] = {
     "light": {"resultTypes": ["violations"]},
     "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]},
 }
-"""All of axe-core, its best practices (such as the order of headings) too; again what a theme can change."""
+"""All rules of axe-core, best practices included; in the dark theme only those that a theme can break."""
 FOUND = """
 async (rules) => (await axe.run(document, rules)).violations.flatMap((rule) => rule.nodes.filter(
   // A role that Streamlit gives to its own box for files.
@@ -43,34 +43,34 @@ ARE_DRAWN = """
   );
 }
 """
-"""Whether Python has drawn all views and figures in the theme whose text has this colour."""
+"""True once Python has drawn all views and figures in the theme with this text colour."""
 PAGES = {
     "": "Explore",
     "learn?lesson=one-head": "Learn",
     "step-by-step?stage=self-weights": "Step by step",
-    "lab": "Lab",
-    "decode": "Decode",
     "training": "Training",
+    "scenes": "Scenes",
+}
+"""Pages by their address, with their titles."""
+OTHER_PAGES = {
+    "explore": "Explore",
+    "?large=true": "Explore",
+    "learn": "Learn",
+    "learn?lesson=masks&answers=true": "Learn",
+    "lab": "Lab",
+    "lab?lab=Guess+the+bug": "Lab",
+    "decode": "Decode",
+    "training?watch=A+finished+training": "Training",
     "positions": "Positions",
     "masks": "Masks",
     "layer-norm": "Layer norm",
     "checkpoint": "Checkpoint",
-    "scenes": "Scenes",
 }
-"""Every page's own address, and its title."""
-OTHER_ADDRESSES = {
-    "explore": "Explore",
-    "learn": "Learn",
-    "learn?lesson=masks&answers=true": "Learn",
-    "lab?lab=Guess+the+bug": "Lab",
-    "training?watch=A+finished+training": "Training",
-    "?large=true": "Explore",
-}
-"""Pages as they also may be opened."""
+"""The other pages, and other addresses of the same ones."""
 
 
 def troubles(page: Page, scheme: ThemeName) -> list[str]:
-    """What axe-core finds on the page as it stands, shadow trees included, in a theme."""
+    """Problems that axe-core finds on the page in a theme, shadow trees included."""
     page.emulate_media(color_scheme=scheme)
     red, green, blue = (int(palette(scheme).background[start : start + 2], 16) for start in (1, 3, 5))
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
@@ -86,7 +86,7 @@ def check(page: Page) -> None:
 
 
 def unfold(page: Page) -> None:
-    """Open everything on the page that can be unfolded."""
+    """Unfold everything on the page."""
     folded = page.locator("main details:not([open]) > summary:visible")
     while folded.count():
         folded.first.click()
@@ -95,23 +95,21 @@ def unfold(page: Page) -> None:
 
 @pytest.mark.parametrize(
     "address, title",
-    [*PAGES.items(), *(pytest.param(*other, marks=pytest.mark.slow) for other in OTHER_ADDRESSES.items())],
+    [*PAGES.items(), *(pytest.param(*other, marks=pytest.mark.slow) for other in OTHER_PAGES.items())],
 )
 def test_a_page_has_an_address_and_nothing_on_it_is_out_of_reach(
-    kept_page: Page, app_url: str, address: str, title: str
+    page: Page, app_url: str, address: str, title: str
 ) -> None:
-    page = kept_page
     visit(page, f"{app_url}/{address}")
     expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
     expect(page_link(page, title)).to_have_attribute("aria-current", "page")
     expect(page.get_by_text("Page not found")).to_have_count(0)
     unfold(page)
-    check(kept_page)
+    check(page)
 
 
 @pytest.mark.slow
-def test_nothing_about_kept_scenes_is_out_of_reach(kept_page: Page, app_url: str) -> None:
-    page = kept_page
+def test_nothing_about_kept_scenes_is_out_of_reach(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/?cell=2,1")
     for caption in ("The subject is found.", ""):
         page.get_by_role("textbox", name="Caption of the scene").fill(caption)
@@ -124,11 +122,8 @@ def test_nothing_about_kept_scenes_is_out_of_reach(kept_page: Page, app_url: str
 
 
 @pytest.mark.slow
-def test_nothing_about_an_opened_checkpoint_is_out_of_reach(
-    kept_page: Page, app_url: str, tmp_path: Path
-) -> None:
-    """One with questions, warnings, problems and names that fit nowhere."""
-    page = kept_page
+def test_nothing_about_an_opened_checkpoint_is_out_of_reach(page: Page, app_url: str, tmp_path: Path) -> None:
+    """It has questions, warnings, problems and unmatched names."""
     visit(page, f"{app_url}/checkpoint")
     page.locator("main").get_by_text("A path on this machine").first.click()
     box = page.get_by_role("textbox", name="File of weights, or folder of a model")
@@ -138,4 +133,4 @@ def test_nothing_about_an_opened_checkpoint_is_out_of_reach(
     settle(page)
     page.get_by_role("tab", name="Names that did not fit").click()
     settle(page)
-    check(kept_page)
+    check(page)

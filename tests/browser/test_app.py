@@ -17,7 +17,6 @@ from tests.browser.headlight import (
     expect_picture,
     head_map,
     is_telling,
-    page_link,
     picture,
     sentence_box,
     settle,
@@ -52,7 +51,10 @@ ENTER_AS_A_VIEWER_ASKS = """
 
 
 @pytest.mark.slow
-def test_a_page_is_not_settled_before_its_viewer_knows_what_is_chosen(page: Page, app_url: str) -> None:
+def test_a_page_is_not_settled_before_its_viewer_knows_what_is_chosen(
+    open_page: OpenPage, app_url: str
+) -> None:
+    page = open_page()
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -78,28 +80,30 @@ def test_what_is_typed_in_the_moment_in_which_a_viewer_asks_is_read(page: Page, 
     expect(page.get_by_text("ieri ho visto un procione.", exact=True)).to_be_visible()
 
 
-def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> None:
-    teacher = open_page()
-    visit(teacher, app_url)
-    type_sentence(teacher, "i like the cats.")
-    attention(teacher).get_by_role("button", name="Encoder self-attention").click()
-    settle(teacher)
-    click_head(teacher, 1, 3)
-    expect(teacher.get_by_role("combobox", name="Head")).to_have_value("3")
-    settle(teacher)
+def test_a_link_opens_what_its_sender_saw(page: Page, app_url: str) -> None:
+    visit(page, app_url)
+    type_sentence(page, "i like the cats.")
+    attention(page).get_by_role("button", name="Encoder self-attention").click()
+    settle(page)
+    click_head(page, 1, 3)
+    expect(page.get_by_role("combobox", name="Head")).to_have_value("3")
+    settle(page)
+    seen, link = picture(head_map(page)), page.url
 
-    student = open_page()
-    visit(student, teacher.url)
-    expect(sentence_box(student)).to_have_value("i like the cats.")
-    expect(student.get_by_role("combobox", name="Layer")).to_have_value("1")
-    expect(student.get_by_role("combobox", name="Head")).to_have_value("3")
-    chosen = attention(student).get_by_role("button", name="Encoder self-attention")
+    page.goto("about:blank")
+    visit(page, link)
+    expect(sentence_box(page)).to_have_value("i like the cats.")
+    expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
+    expect(page.get_by_role("combobox", name="Head")).to_have_value("3")
+    chosen = attention(page).get_by_role("button", name="Encoder self-attention")
     expect(chosen).to_have_attribute("aria-pressed", "true")
-    settle(student)
-    expect_picture(head_map(student), picture(head_map(teacher)))
+    settle(page)
+    expect_picture(head_map(page), seen)
 
 
-@pytest.mark.parametrize("size", [(1400, 900), (1920, 1080)])
+@pytest.mark.parametrize(
+    "size", [(1400, 900), pytest.param((1920, 1080), marks=pytest.mark.slow)], ids=["1400", "1920"]
+)
 def test_the_first_screen_has_sentence_translation_and_attention(
     page: Page, app_url: str, size: tuple[int, int]
 ) -> None:
@@ -114,29 +118,6 @@ def test_the_first_screen_has_sentence_translation_and_attention(
         assert box["y"] >= 0, box
         assert box["y"] + box["height"] <= height, box
         assert box["x"] + box["width"] <= width, box
-
-
-@pytest.mark.slow
-def test_the_sentence_goes_along_to_every_page(page: Page, app_url: str) -> None:
-    visit(page, f"{app_url}/{TOY}")
-    type_sentence(page, "the zebra eats apples.")
-    expect(source_tokens(page).nth(1)).to_have_text("zebra")
-    for title in ("Layer norm", "Masks", "Positions", "Explore"):
-        page_link(page, title).click()
-        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
-        settle(page)
-    expect(sentence_box(page)).to_have_value("the zebra eats apples.")
-    expect(source_tokens(page).nth(1)).to_have_text("zebra")
-
-
-@pytest.mark.slow
-def test_a_sentence_too_long_is_refused_and_kept(page: Page, app_url: str) -> None:
-    visit(page, app_url)
-    text = "raccoon " * 12_500
-    type_sentence(page, text)
-    expect(page.get_by_text("this model reads at most")).to_be_visible()
-    settle(page)
-    expect(sentence_box(page)).to_have_value(text)
 
 
 @pytest.mark.slow

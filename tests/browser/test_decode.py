@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
+import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.components.views import chosen_node, nodes, state
-from tests.browser.conftest import ColorScheme, OpenPage
 from tests.browser.headlight import TOY, attention, settle, type_sentence, visit
 from tests.browser.test_hostile import MARKUP
 
@@ -60,45 +59,25 @@ def test_heads_follow_the_step_and_open_large(page: Page, app_url: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_link_opens_what_its_sender_saw(open_page: OpenPage, app_url: str) -> None:
-    teacher = open_page()
-    tree = decode(teacher, app_url)
+def test_a_link_opens_what_its_sender_saw(page: Page, app_url: str) -> None:
+    tree = decode(page, app_url)
     tree.get_by_role("slider").fill("3")
-    settle(teacher)
-    teacher.locator(".hl-next_tokens").get_by_role("slider").first.fill("39")
-    expect(teacher.get_by_text("A sentence drawn")).to_be_visible()
-    deadline = time.monotonic() + 60
-    while not ("beam_step=3" in teacher.url and "sample_temperature=2.0" in teacher.url):
-        assert time.monotonic() < deadline, teacher.url
-        teacher.wait_for_timeout(50)
-    settle(teacher)
+    settle(page)
+    page.locator(".hl-next_tokens").get_by_role("slider").first.fill("39")
+    expect(page.get_by_text("A sentence drawn")).to_be_visible()
+    expect(page).to_have_url(re.compile("(?=.*beam_step=3)(?=.*sample_temperature=2.0)"))
+    settle(page)
+    chosen, link = chosen_node(tree), page.url
 
-    student = open_page()
-    visit(student, teacher.url)
-    seen = student.locator(".hl-beam_tree")
-    expect(seen.locator("output")).to_have_text("step 2 (the last is 7)")
-    assert chosen_node(seen) == chosen_node(tree)
-    assert state(student.locator(".hl-next_tokens"))["settings"]["temperature"] == 2
+    page.goto("about:blank")
+    visit(page, link)
+    expect(tree.locator("output")).to_have_text("step 2 (the last is 7)")
+    assert chosen_node(tree) == chosen
+    assert state(page.locator(".hl-next_tokens"))["settings"]["temperature"] == 2
 
 
 @pytest.mark.slow
-def test_given_words_and_its_own_side_by_side(page: Page, app_url: str) -> None:
-    decode(page, app_url)
-    type_sentence(page, "my sister is younger than your brother.")
-    settle(page)
-    box = page.get_by_role("textbox", name="Italian reference")
-    box.fill("mia sorella è più vecchia di tuo fratello.")
-    box.press("Enter")
-    expect(page.get_by_text("They diverge at step 4.")).to_be_visible()
-    settle(page)
-    expect(page.locator(".hl-attention .hl-matrix")).to_have_count(2)
-    expect(page.locator(".js-plotly-plot")).to_have_count(1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, scheme: ColorScheme) -> None:
-    page = open_page(scheme)
+def test_a_narrow_screen_holds_the_page(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 400, "height": 900})
     decode(page, app_url)
     main = page.get_by_test_id("stMain")
@@ -107,12 +86,11 @@ def test_a_narrow_screen_holds_the_page(open_page: OpenPage, app_url: str, schem
 
 @pytest.mark.slow
 def test_markup_is_shown_as_it_was_typed(page: Page, app_url: str) -> None:
-    """By the model that has a token for every character; in three texts, because a search takes seconds."""
+    """By the model that has a token for every character."""
     visit(page, f"{app_url}/decode")
-    kinds = list(MARKUP.values())
     card = page.get_by_test_id("stMain").get_by_test_id("stVerticalBlock")
     given = card.filter(has_text="Given: the reference").filter(has_text="log-probability").last
-    for text in (" ".join(kinds[first::3]) for first in range(3)):
+    for text in MARKUP:
         type_sentence(page, text)
         settle(page)
         box = page.get_by_role("textbox", name="Italian reference")

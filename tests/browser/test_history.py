@@ -1,4 +1,4 @@
-"""Back, Forward and addresses: one entry for each visit of a page, and an address restores what it names."""
+"""Back, Forward and addresses: each visit is one history entry, and an address restores its choices."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import OpenPage
 from tests.browser.headlight import (
     TOY,
     attention,
@@ -49,28 +50,26 @@ def address(page: Page) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
-def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(page: Page, app_url: str) -> None:
+def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(
+    open_page: OpenPage, app_url: str
+) -> None:
+    page = open_page()
     visit(page, f"{app_url}/{TOY}&layer=99")
     before = entries(page)
     type_sentence(page, FIRST)
     expect_sentence(page, "Ilikethecats.")
-    settle(page)
     choose_layer(page, 0)
     assert entries(page) == before, "neither a correction nor a choice is a visit"
 
-    follow(page, "Masks")
-    follow(page, "Positions")
+    follow(page, "Scenes")
     follow(page, "Explore")
     type_sentence(page, SECOND)
     expect_sentence(page, "Mydogsleeps.")
-    settle(page)
     choose_layer(page, 1)
-    assert entries(page) == before + 3
+    assert entries(page) == before + 2
 
     page.go_back()
-    expect(page.get_by_role("heading", name="Positions", level=1)).to_be_visible()
-    page.go_back()
-    expect(page.get_by_role("heading", name="Masks", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Scenes", level=1)).to_be_visible()
     page.go_back()
     expect(page.get_by_role("heading", name="Explore", level=1)).to_be_visible()
     expect_sentence(page, "Ilikethecats.")
@@ -80,13 +79,13 @@ def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(page:
     assert address(page)["text"] == [FIRST]
     assert address(page)["layer"] == ["0"]
 
-    for title in ("Masks", "Positions", "Explore"):
+    for title in ("Scenes", "Explore"):
         page.go_forward()
         expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
     expect_sentence(page, "Mydogsleeps.")
     settle(page)
     expect_layer(page, 1)
-    assert entries(page) == before + 3
+    assert entries(page) == before + 2
 
 
 @pytest.mark.slow

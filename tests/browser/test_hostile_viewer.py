@@ -42,7 +42,7 @@ SAID = """
 
 
 def held_run() -> ViewerRun:
-    """All three attentions of a run of such tokens."""
+    """A run of such tokens with all three attentions."""
     rng = np.random.default_rng(5)
     n = len(HOSTILE)
     weights = [rng.dirichlet(np.ones(n), (2, n)).astype(np.float32) for _ in range(2)]
@@ -60,7 +60,7 @@ def unfold(view: Locator) -> None:
 
 
 def look_everywhere(view: Locator) -> str:
-    """Show each picture with its tables, look for what tokens may never become, and return what is said."""
+    """Show each picture with its tables, fail if a token became markup, and return all texts."""
     said = []
     for name in VIEWS:
         press(view, name)

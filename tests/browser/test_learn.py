@@ -1,4 +1,4 @@
-"""Lessons in a browser: predicted by mouse and keys, terms explained where they stand, files to keep."""
+"""Lessons in a browser: predictions by mouse and keys, explained terms, saved files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TAP = """
 }
 """
 CLICK_AND_RELEASE = "(link) => { link.click(); setTimeout(() => dispatchEvent(new Event('keyup'))); }"
-"""The release of a key follows in the moment between what the click tells and the browser's sending it."""
+"""Releases a key between the click's report and the message that the browser sends for it."""
 TOP_OF_STEPS = "document.querySelector('.st-key-step').getBoundingClientRect().top"
 
 
@@ -174,7 +174,8 @@ def test_a_tap_explains_a_term_and_the_next_one_opens_its_lesson(page: Page, app
 
 
 @pytest.mark.slow
-def test_a_click_on_a_term_before_the_script_is_there_is_not_lost(page: Page, app_url: str) -> None:
+def test_a_click_on_a_term_before_the_script_is_there_is_not_lost(open_page: OpenPage, app_url: str) -> None:
+    page = open_page()
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -221,17 +222,17 @@ def test_answers_come_back_from_their_file(open_page: OpenPage, app_url: str, tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, begin", [("Worksheet", "<!doctype html>"), ("Notebook", "{")])
-def test_a_lesson_is_saved(page: Page, app_url: str, tmp_path: Path, name: str, begin: str) -> None:
+def test_a_lesson_is_saved(page: Page, app_url: str, tmp_path: Path) -> None:
     visit(page, f"{app_url}/learn?lesson=scale")
     page.locator(".st-key-save_lesson").get_by_role("button", name="Save").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name=name).click()
-    saved = tmp_path / download.value.suggested_filename
-    download.value.save_as(saved)
-    assert saved.name.startswith("headlight-lesson-4-scale.")
-    assert saved.read_text(encoding="utf-8").startswith(begin)
-    settle(page)
+    for name, begin in (("Worksheet", "<!doctype html>"), ("Notebook", "{")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        saved = tmp_path / download.value.suggested_filename
+        download.value.save_as(saved)
+        assert saved.name.startswith("headlight-lesson-4-scale.")
+        assert saved.read_text(encoding="utf-8").startswith(begin)
+        settle(page)
 
 
 @pytest.mark.slow

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import guarded_page
 from tests.browser.headlight import settle, visit
 from viz.figures import export
 from viz.figures.attention import attention_heatmap
@@ -28,7 +26,7 @@ BEGINNINGS = {
 
 
 def save(page: Page, menu: int, label: str, folder: Path) -> Path:
-    """Open a figure's menu, which then stays open, click a format, and return the file that came."""
+    """Open a figure's menu if it is closed, click a format, and return the downloaded file."""
     choice = page.get_by_role("button", name=label)
     if not choice.count():
         page.get_by_role("button", name="Save").nth(menu).click()
@@ -39,24 +37,13 @@ def save(page: Page, menu: int, label: str, folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def positions(chromium: Browser, app_url: str) -> Iterator[Page]:
-    """A page with figures, opened once: a user saves one thing after another."""
-    with guarded_page(chromium) as (page, guard):
-        visit(page, f"{app_url}/positions?pe_length=5&pe_width=8")
-        yield page
-        guard.check()
-
-
-@pytest.mark.parametrize("label", BEGINNINGS)
-def test_every_format_comes_with_the_figure_in_it(positions: Page, tmp_path: Path, label: str) -> None:
-    path = save(positions, 1, label, tmp_path)
-    assert path.name == f"headlight-positions-map.{label[:4].strip().lower()}"
-    assert path.read_bytes().startswith(BEGINNINGS[label])
-
-
-def test_numbers_are_those_of_the_figure(positions: Page, tmp_path: Path) -> None:
-    with save(positions, 1, "CSV numbers", tmp_path).open(encoding="utf-8-sig", newline="") as file:
+def test_every_format_comes_with_the_figure_or_its_numbers(page: Page, app_url: str, tmp_path: Path) -> None:
+    visit(page, f"{app_url}/positions?pe_length=5&pe_width=8")
+    for label, begin in BEGINNINGS.items():
+        path = save(page, 1, label, tmp_path)
+        assert path.name == f"headlight-positions-map.{label[:4].strip().lower()}"
+        assert path.read_bytes().startswith(begin)
+    with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0][1:] == [
         "position (token index)",

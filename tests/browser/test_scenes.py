@@ -1,4 +1,4 @@
-"""Scenes: kept on two pages, shown by keyboard, each restored exactly; saved as a file and opened again."""
+"""Scenes from two pages are shown by keyboard, restored exactly, saved as a file and opened again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NOTE_COUNTS = """
 
 
 def keep(page: Page, caption: str) -> None:
-    """Keep what is seen."""
+    """Keep the current view as a scene."""
     settle(page)
     page.get_by_label("Caption of the scene", exact=True).fill(caption)
     page.get_by_role("button", name="Keep this").click()
@@ -72,7 +72,7 @@ def choose_layer_and_head(page: Page, layer: int, head: int) -> None:
 
 
 def two_scenes(page: Page, app_url: str) -> list[dict[str, JSON]]:
-    """Keep one scene on Explore, one on Masks and one more on Explore; what was chosen on Explore."""
+    """Keep scenes on Explore, Masks and Explore; return the two choices on Explore."""
     visit(page, f"{app_url}/{TOY}&cell=2,1")
     type_sentence(page, FIRST)
     expect_sentence(page, "Ilikethecats.")
@@ -90,7 +90,8 @@ def two_scenes(page: Page, app_url: str) -> list[dict[str, JSON]]:
     return [*chosen, choice(page)]
 
 
-def test_scenes_are_shown_by_keyboard_and_each_is_what_it_was(page: Page, app_url: str) -> None:
+def test_scenes_are_shown_by_keyboard_and_each_is_what_it_was(open_page: OpenPage, app_url: str) -> None:
+    page = open_page()
     first, third = two_scenes(page, app_url)
     follow(page, "Scenes")
     before = entries(page)

@@ -34,7 +34,7 @@ Element.prototype.attachShadow = function (options) {
   return root;
 };
 """
-"""As a user does who is quicker than the script of the switch."""
+"""Chooses before the switch's script has loaded, as a quick user does."""
 HIDE_REACT = """
 const keys = Object.keys;
 Object.keys = (value) => keys(value).filter((name) => !name.startsWith("__reactFiber$"));
@@ -47,7 +47,7 @@ def choose(page: Page, label: str) -> None:
 
 
 def expect_theme(page: Page, name: ThemeName) -> None:
-    """Both sides agree: what the browser paints, and what Python draws its figures for."""
+    """Check that the browser paints this theme and Python draws figures for it."""
     red, green, blue = (int(palette(name).background[start : start + 2], 16) for start in (1, 3, 5))
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
     expect(page.get_by_text(f"theme in Python: {name}")).to_be_visible()
@@ -106,7 +106,8 @@ def test_the_choice_can_be_made_by_keyboard(page: Page, url: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_choice_made_before_the_script_is_there_counts(page: Page, url: str) -> None:
+def test_a_choice_made_before_the_script_is_there_counts(open_page: OpenPage, url: str) -> None:
+    page = open_page()
     page.add_init_script(CHOOSE_DARK_AT_ONCE)
     page.goto(url)
     expect_theme(page, "dark")
@@ -115,8 +116,9 @@ def test_a_choice_made_before_the_script_is_there_counts(page: Page, url: str) -
 
 
 @pytest.mark.slow
-def test_a_streamlit_that_hides_its_theme_is_told_of(page: Page, url: str) -> None:
-    """As another version may; the system's choice is then the way."""
+def test_a_streamlit_that_hides_its_theme_is_told_of(open_page: OpenPage, url: str) -> None:
+    """Another version may; the system's theme then applies."""
+    page = open_page()
     page.add_init_script(HIDE_REACT)
     page.goto(url)
     expect(page.get_by_text(FAILURE)).to_be_visible()

@@ -1,4 +1,4 @@
-"""Models on the device, and numbers of the device beside those of the CPU."""
+"""Models on the device, and comparisons of its numbers with the CPU's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.models import tiny_model
 from transformer.loaded import LoadedModel, freeze
 
 MODELS: dict[str, Callable[[], LoadedModel]] = KINDS | {"words": tiny_model}
-"""Of every kind, with unequal depths, positions and norms; all of them small."""
+"""Small models of every kind, with unequal depths, positions and norms."""
 
 RTOL, ATOL = 1e-4, 1e-5
 """float32 keeps 7 digits, and long sums are added in another order."""
@@ -27,5 +27,5 @@ def moved(loaded: LoadedModel, device: torch.device = CUDA) -> LoadedModel:
 
 
 def assert_same(on_device: Tensor, on_cpu: Tensor, what: str = "") -> None:
-    """Compare numbers that have been copied to the CPU with the CPU's own."""
+    """Compare numbers copied from the device with the CPU's."""
     torch.testing.assert_close(on_device, on_cpu, rtol=RTOL, atol=ATOL, msg=lambda said: f"{what}: {said}")

@@ -1,4 +1,4 @@
-"""The device of the tests in this folder: pretended everywhere, and a real one where there is one."""
+"""The device of these tests: a pretended one everywhere, and a real one where there is one."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def real_cuda(monkeypatch: pytest.MonkeyPatch) -> torch.device:
 
 @pytest.fixture(params=["pretend", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> torch.device:
-    """Either of the two: what a test says of the one holds for the other."""
+    """Each of the two in turn."""
     request.getfixturevalue("pretend" if request.param == "pretend" else "real_cuda")
     return CUDA

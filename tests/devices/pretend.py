@@ -1,4 +1,4 @@
-"""A CUDA device on any machine: tensors that count as its own, and compute on the CPU with real numbers.
+"""A pretended CUDA device for any machine: its tensors compute on the CPU, with real numbers.
 
 Fake tensors have no numbers, so code that asks for one (`if mask.all()`, `.item()`) can't be followed. Here
 it can, through decoding, training and pages. What CUDA refuses is refused: an operation on tensors of two
@@ -22,12 +22,12 @@ CUDA = torch.device("cuda", 0)
 CPU = torch.device("cpu")
 
 _COPIES = (Tensor.copy_, torch._has_compatible_shallow_copy_type)
-"""What may see tensors of two devices, as it may with real ones."""
+"""Functions that may take tensors of two devices, as with real ones."""
 _TO_NUMPY = (Tensor.numpy, Tensor.__array__)
 
 
 class WrongDeviceError(RuntimeError):
-    """What CUDA would have refused."""
+    """Raised for what CUDA would refuse."""
 
 
 class PretendCuda(TorchFunctionMode):
@@ -81,7 +81,7 @@ class PretendCuda(TorchFunctionMode):
         return result
 
     def _put(self, tensor: Tensor, is_here: bool, given: Iterable[Tensor]) -> Tensor:
-        """Count a result as one of the device, or of the CPU; what was `given` stays where it is."""
+        """Record on which device a result is; arguments (`given`) stay where they are."""
         if self._holds(tensor) == is_here:
             return tensor
         if tensor.untyped_storage()._cdata in {one.untyped_storage()._cdata for one in given}:
@@ -92,7 +92,7 @@ class PretendCuda(TorchFunctionMode):
         return tensor
 
     def _refuse(self, func: Any, args: Any, strays: Sequence[Tensor]) -> None:
-        """Refuse what CUDA refuses; numbers without a dimension may come from the CPU, and so may indices."""
+        """Refuse what CUDA refuses; scalars and indices may come from the CPU."""
         if func in _TO_NUMPY:
             raise WrongDeviceError("A tensor of the device has no NumPy array: copy it to the CPU first.")
         is_assignment = getattr(func, "__self__", None) is Tensor.data  # how a module moves its parameters
@@ -107,7 +107,7 @@ class PretendCuda(TorchFunctionMode):
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What is in nested lists, tuples and dictionaries."""
+    """The leaves of nested lists, tuples and dictionaries."""
     if isinstance(value, list | tuple):
         for one in value:
             yield from _leaves(one)
@@ -118,7 +118,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _named_device(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> torch.device | None:
-    """The device that a call asks for."""
+    """The device that a call names."""
     if func is Tensor.cpu:
         return CPU
     asked = kwargs.get("device")
@@ -128,7 +128,7 @@ def _named_device(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tor
 
 
 def _on_cpu(arguments: Iterable[Any]) -> tuple[Any, ...]:
-    """The same arguments for the CPU, which computes it all."""
+    """The same arguments with the CPU as device."""
     named = (isinstance(one, str | torch.device) and str(one).startswith("cuda") for one in arguments)
     return tuple(CPU if is_named else one for one, is_named in zip(arguments, named, strict=True))
 
@@ -143,7 +143,7 @@ def _name(func: Any) -> str:
 
 
 def pretended_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer what is asked of CUDA by other ways than tensors: that it is there, its generator, autocast."""
+    """Patch what code asks of CUDA other than by tensors: availability, generator, autocast."""
     autocast = torch.autocast
 
     def on_cpu(device_type: str, dtype: torch.dtype, *, enabled: bool) -> torch.autocast:

@@ -24,7 +24,7 @@ from viz.session import load_model
 
 @pytest.fixture(autouse=True)
 def _models_are_opened_anew() -> Iterator[None]:
-    """The app keeps models for all: those of one device are not for the next."""
+    """The app caches models for all sessions: those of one device must not reach the next test."""
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
@@ -49,7 +49,7 @@ def app_device(
 
 
 def place_of_the_model(app: AppTest) -> str:
-    """Where the model that the pages show computes."""
+    """Device of the model that the pages show."""
     loaded = load_model(app.session_state["choice"])
     return next(loaded.model.parameters()).device.type
 

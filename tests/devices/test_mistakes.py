@@ -1,4 +1,4 @@
-"""The mistakes of the lab in models on CUDA: they can be made there, with the numbers of the CPU."""
+"""The lab's mistakes in models on CUDA have the numbers of the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.pages.lab.mistakes import MISTAKES, Case
 pytestmark = pytest.mark.slow
 
 FEW = ("rotary", "relative", "words")
-"""Between them they fit every mistake, and have every kind of position that is computed."""
+"""Together they fit every mistake and have every kind of computed positions."""
 
 
 @pytest.mark.parametrize("name", FEW)

@@ -30,7 +30,7 @@ def assert_equal_weights(one: LoadedModel, other: LoadedModel) -> None:
 
 
 def assert_is_on(loaded: LoadedModel, device: torch.device) -> None:
-    """All of it: no buffer is left over, and tied weights are still one."""
+    """Check all parameters and buffers, and that tied weights are still one tensor."""
     model = loaded.model
     assert {weight.device for weight in (*model.parameters(), *model.buffers())} == {device}
     if model.config.has_generator and model.config.tie_generator and model.config.n_decoder_layers:

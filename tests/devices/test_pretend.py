@@ -1,4 +1,4 @@
-"""The pretended device finds what a real one refuses: mistakes are made on purpose, and each is found."""
+"""The pretended device refuses what a real one refuses: each deliberate mistake is found."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def trainer(device: torch.device, dropout: float = 0.0, **choices: Any) -> Train
 
 
 def batches() -> list[Batch]:
-    """Sentences of several lengths to be translated word by word: word w is w + 1."""
+    """Sentences of several lengths, translated word by word: w becomes w + 1."""
     sources = [(5, 6, 7), (9, 8), (12, 5, 11, 6), (7,)]
     examples = [Example((*s, 2), (1, *(w + 1 for w in s), 2)) for s in sources]
     return [make_batch(examples[:2]), make_batch(examples[2:])]
@@ -83,7 +83,7 @@ def test_float16_lowers_its_scale_until_there_are_numbers(device: torch.device) 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_state_is_gone_on_from(precision: str, device: torch.device, tmp_path: Path) -> None:
-    """With the dropout that would have come: CUDA's generator is part of the state."""
+    """With the dropout that would have followed: CUDA's generator is part of the state."""
     torch.manual_seed(3)
     first = trainer(device, dropout=0.3, precision=precision)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Which view an app of the tests shows, and how large."""
+"""Which view the tests' app shows, and how large."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import streamlit as st
 from viz.viewer.choice import NAMES
 
 REMEMBERED = {"step", "place", "picked", "turned", *NAMES}
-"""What the app keeps in the session apart from the widgets' own values."""
+"""What the app stores in the session, apart from widget values."""
 CHOSEN = {"look": "view"} | {name: name for name in NAMES if name not in ("view", "heads")}
 """Options that say what is chosen in the viewer: option -> its name in `Choice`."""
 
 
 class Asked:
-    """What has been typed into the app, such as `view=grid&layers=6`; an address would load the app again.
+    """What was typed into the app, such as `view=tree&beam=4`; an address would reload the app.
 
     Attributes:
         text: all of it; a part of the views' keys, so that none is taken for an earlier one.
@@ -34,17 +34,17 @@ class Asked:
         return self._options.get(name, default)
 
     def say_shown(self) -> None:
-        """Tell the test that the view is on its way to the browser."""
+        """Show the test that the view has been sent to the browser."""
         st.text(f"shown: {self.text}")
 
 
 def pick(selection: object) -> None:
-    """Keep what was selected for the run that the selection starts."""
+    """Store a selection for the run that it starts."""
     st.session_state["picked"] = selection
 
 
 def picked() -> object:
-    """Return what was selected just now; None in a run that something else started."""
+    """The selection that started this run; None if something else did."""
     return st.session_state.pop("picked", None)
 
 

@@ -1,4 +1,4 @@
-"""A button in a fragment, and a run of the whole page beside it, for test_run_all.py."""
+"""A button in a fragment, and reruns of the whole page, for test_run_all.py."""
 
 import streamlit as st
 

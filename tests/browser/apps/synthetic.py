@@ -1,4 +1,4 @@
-"""Sentences and attention of any size, the same at every call, with nothing learnt."""
+"""Made-up sentences and attention of any size, the same at every call."""
 
 from dataclasses import replace
 from functools import cache
@@ -31,7 +31,7 @@ def words(count: int) -> list[str]:
 
 
 def next_logits(n_tokens: int) -> NDArray[np.float32]:
-    """The logits of every token that may come next, the largest first."""
+    """Logits of the next token, in descending order: (V,)."""
     return -np.sort(-np.random.default_rng(2).normal(0, 3, n_tokens)).astype(np.float32)
 
 
@@ -39,7 +39,7 @@ def next_logits(n_tokens: int) -> NDArray[np.float32]:
 def attention(
     n_layers: int, n_heads: int, n_queries: int, n_keys: int, *, causal: bool
 ) -> NDArray[np.float32]:
-    """Weights (L, H, Q, K): a peak that each head places differently, over noise."""
+    """Weights (L, H, Q, K): noise with a peak in a different place for each head."""
     rng = np.random.default_rng(7)
     scores = rng.normal(size=(n_layers, n_heads, n_queries, n_keys)).astype(np.float32)
     diagonal = np.arange(n_queries)[:, None] * n_keys / n_queries - np.arange(n_keys)[None, :]
@@ -52,7 +52,7 @@ def attention(
 
 
 def cross_weights(n_queries: int, n_keys: int) -> NDArray[np.float32]:
-    """The weights (L, H, Q, K) of the cross-attention of a run, of six layers and eight heads."""
+    """Cross-attention weights (L=6, H=8, Q, K)."""
     return attention(6, 8, n_queries, n_keys, causal=False)
 
 

@@ -1,4 +1,4 @@
-"""Shows one view at a time; what is typed says which, how large, and what is chosen in it to begin with.
+"""Shows one view at a time: the text box names it, its size, and what is chosen in it at first.
 
     view=run&kind=rotary&text=The dog saw a cat.&layer=1&cell=3,2
     view=tree&beam=4&steps=9
@@ -7,7 +7,6 @@ See the functions in `SHOW` for the options of each view.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -112,10 +111,8 @@ def show_board() -> None:
 
 @st.fragment
 def show_tree() -> None:
-    """The tree of a made-up search; with `short` its tokens are letters."""
+    """The tree of a made-up search."""
     nodes, hypotheses, cuts = made_up_search(ASKED.number("beam", 4), ASKED.number("steps", 9))
-    if ASKED.number("short", 0):
-        nodes = [replace(node, token=node.token[0]) for node in nodes]
 
     def choose(selection: TreeSelection) -> None:
         pick(selection)

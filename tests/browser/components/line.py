@@ -1,4 +1,4 @@
-"""The way between a page and its server."""
+"""The connection between a page and its server, which a test can hold up."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 
 class Line:
-    """The way between a page and its server, on which either side's messages can be held back.
+    """The connection between a page and its server: messages of either side can be held back.
 
     Attributes:
         sent: messages of the page.
-        ended: runs that the server has ended, whether or not the page was told.
+        ended: runs that the server has ended, whether or not the page knows.
     """
 
     def __init__(self, page: Page) -> None:
@@ -23,26 +23,26 @@ class Line:
         page.route_web_socket("**/_stcore/stream", self._open)
 
     def hold(self) -> None:
-        """Let nothing through, from now on."""
+        """Hold back all messages from now on."""
         self._holds = True
 
     def hold_answers(self) -> None:
-        """Let nothing through to the page, from now on."""
+        """Hold back all messages to the page from now on."""
         self._holds_answers = True
 
     def has_ended(self, runs: int) -> bool:
-        """Tell whether the server has ended so many runs since the page was opened."""
+        """True once the server has ended so many runs since the page was opened."""
         return self.ended >= runs
 
     def release(self) -> None:
-        """Let through what was held back, and everything from now on."""
+        """Deliver what was held back, and hold back nothing more."""
         self._holds = self._holds_answers = False
         held, self._held = self._held, []
         for go, _ in held:
             go()
 
     def release_run(self) -> None:
-        """Let through what was held back of the first run."""
+        """Deliver the messages of the first run that was held back."""
         ends = False
         while not ends:
             go, ends = self._held.pop(0)

@@ -1,4 +1,4 @@
-"""The board to predict on, in a real browser: by mouse and keys, and nothing to be read in it too early."""
+"""The prediction board in a real browser: by mouse and keys, hiding the answer until then."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def places(view: Locator) -> Locator:
 
 
 def focused(view: Locator) -> str:
-    """The name of the place that has the focus, without the signs that keep directions of writing apart."""
+    """The name of the focused place, without Unicode direction marks."""
     name = str(view.evaluate("root => root.getRootNode().activeElement?.ariaLabel ?? ''"))
     return name.replace("\u2068", "").replace("\u2069", "")
 

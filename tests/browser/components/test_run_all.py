@@ -1,4 +1,4 @@
-"""When the whole page is run right after a click in a fragment, the click counts all the same."""
+"""A click in a fragment counts even if the whole page is run right after it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLICK = """
   document.dispatchEvent(new Event("headlight-run-all"));
 }
 """
-"""As `after_user.js` asks for it when a user clicks in the moment in which a view tells something."""
+"""As `after_user.js` requests it when a user clicks just as a view reports a choice."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Open one client-side view in an app of the tests, read its state, and point at its parts."""
+"""Open one client-side view in the tests' app, read its state, and point at its parts."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Traffic:
 
 
 CALLS = count()
-"""A view asked for twice is another one each time."""
+"""Makes each request a new one, even for the same view."""
 
 
 def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
-    """Open one view in an app of the tests, and wait until it has drawn itself and the page is at rest."""
+    """Open one view in the tests' app, and wait until it is drawn and the page is idle."""
     if not page.url.startswith(url):
         page.goto(url)
     earlier = page.locator(".hl")
     if is_telling(earlier):
-        settle(page)  # Streamlit may take for one what is told at once, and not run what is typed.
+        settle(page)  # Streamlit may merge two reports at once, and ignore what is typed.
     earlier.evaluate_all("views => views.forEach((view) => view.classList.add('earlier'))")
     asked = f"view={name}&call={next(CALLS)}&{options}"
     box = page.get_by_role("textbox", name="View and options")
@@ -55,7 +55,7 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
 
 
 def check_fits(view: Locator, width: int) -> None:
-    """Whether a view, all of it, has room in a window of so many pixels."""
+    """Check that the whole view fits a window of this width."""
     box = view.bounding_box()
     assert box is not None
     assert box["x"] + box["width"] <= width
@@ -64,7 +64,7 @@ def check_fits(view: Locator, width: int) -> None:
 
 
 def check_reachable(view: Locator) -> None:
-    """Whether the keyboard reaches each part of a view, and a screen reader has a name for it."""
+    """Check that the keyboard reaches each part of a view and that each has an accessible name."""
     stages = view.locator("[tabindex='0'][role]").filter(visible=True).all()
     assert stages
     for stage in stages:
@@ -74,7 +74,7 @@ def check_reachable(view: Locator) -> None:
 
 
 def state(view: Locator) -> dict[str, JSON]:
-    """What a view tells tests of itself, where the document does not show it."""
+    """State that a view exposes to tests, where the document does not show it."""
     told: dict[str, JSON] = view.evaluate("root => root.state()")
     return told
 
@@ -84,7 +84,7 @@ def nodes(view: Locator, kind: str) -> Locator:
 
 
 def node_number(node: Locator) -> int:
-    """Which of the search's nodes this is."""
+    """Index of a node in the search."""
     return int(node.get_attribute("data-node") or "")
 
 
@@ -107,18 +107,18 @@ def choose(view: Locator, name: str, label: str) -> None:
 
 
 def matrix(view: Locator, number: int = 0) -> Locator:
-    """The viewer's large picture of the chosen head; others, if it is compared, stand after it."""
+    """The viewer's large picture of the chosen head, followed by those it is compared with."""
     return view.locator(".hl-head .hl-matrix").nth(number)
 
 
 def matrix_state(view: Locator) -> dict[str, JSON]:
-    """What the picture of the chosen head tells tests of itself."""
+    """State of the chosen head's picture."""
     told: dict[str, JSON] = state(view)["matrices"][0]
     return told
 
 
 def at_cell(page: Page, view: Locator, query: int, key: int) -> None:
-    """Move the pointer over a cell of the chosen head's matrix, wherever it has been scrolled to."""
+    """Move the pointer over a cell of the chosen head's matrix, at any scroll position."""
     now = matrix_state(view)
     box = matrix(view).locator(".hl-box")
     [left, top], scrolled = now["corner"], scroll(box)
@@ -134,7 +134,7 @@ def click_cell(page: Page, view: Locator, query: int, key: int) -> None:
 
 
 def scroll(box: Locator) -> list[float]:
-    """How far a box is scrolled, to the right and down."""
+    """Scroll position of a box: [x, y]."""
     place: list[float] = box.evaluate("box => [box.scrollLeft, box.scrollTop]")
     return place
 

@@ -1,4 +1,4 @@
-"""JupyterLab on a free port, with a home of its own: nothing of the user's is read or written."""
+"""JupyterLab on a free port, with a home folder of its own."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from playwright.sync_api import Page, expect
 from scripts.browser import ROOT, START_SECONDS, comes_up, free_port, stop
 
 QUIET = {"fetchNews": "false", "checkForUpdates": False}
-"""No news and no updates from the network, and no question whether they are wanted."""
+"""No news, no updates, and no question about them."""
 KNOWS_WIDGETS = """
 () => {
   const { context } = window.jupyterapp?.shell.currentWidget ?? {};
   return Boolean(context?.sessionContext.session?.kernel?._targetRegistry["jupyter.widget"]);
 }
 """
-"""Whether the notebook would take a widget from its kernel; one that comes before is lost without a word."""
+"""True once the notebook accepts widgets from its kernel; an earlier one is lost silently."""
 
 
 @contextmanager
@@ -88,13 +88,13 @@ def run_all_cells(page: Page) -> None:
 
 
 def run_cell(page: Page, source: str) -> None:
-    """Run the cell that has this source, once more."""
+    """Run the cell with this source again."""
     page.locator(".jp-CodeCell .jp-InputArea").filter(has_text=source).get_by_role("textbox").click()
     page.keyboard.press("Control+Enter")
 
 
 def shared_data() -> Path:
-    """The folder share/jupyter that anywidget is installed with, wherever this environment has it."""
+    """The folder share/jupyter in which anywidget is installed."""
     manifest = Path("labextensions", "anywidget", "package.json")
     found = next(file for file in files("anywidget") or () if file.parts[-3:] == manifest.parts)
     return Path(found.locate()).resolve().parents[2]

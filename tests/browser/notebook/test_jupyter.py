@@ -1,4 +1,4 @@
-"""The widget in JupyterLab: it draws the run's own numbers, and browser and kernel have the same choice."""
+"""The widget in JupyterLab draws the run's numbers, and browser and kernel share one choice."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_choice_goes_from_the_widget_to_python_and_back(lab: str, page: Page) 
 
 
 def point(part: Locator, right: float, down: float) -> str:
-    """Move the pointer to a place in a part's first picture, as shares of its size; what is told there."""
+    """Move the pointer to a place in a part's first picture, as fractions of its size; return the tooltip."""
     canvas = part.locator("canvas").first
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()

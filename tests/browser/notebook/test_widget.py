@@ -1,4 +1,4 @@
-"""The script of the widget, in a page that does for it what a notebook with anywidget does."""
+"""The widget's script, in a page that plays the notebook with anywidget."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encoded(data: bytes) -> str:
 
 
 def open_widget(page: Page, widget: AttentionWidget) -> Locator:
-    """Show the widget in the page's first place."""
+    """Show the widget in the page's first slot."""
     page.set_content(
         NOTEBOOK.replace("CHOICE", json.dumps(widget.choice))
         .replace("FRAME", encoded(widget.frame))
@@ -72,7 +72,7 @@ def widget_of(n_tokens: int, **options: Any) -> AttentionWidget:
 
 
 def answer(page: Page, widget: AttentionWidget, names: list[str]) -> None:
-    """Let Python answer what the browser has asked for."""
+    """Let Python answer the browser's request."""
     answers: list[bytes] = []
     widget.send = lambda content, buffers: answers.extend(buffers)
     widget._answer({"fetch": names}, [])
@@ -80,7 +80,7 @@ def answer(page: Page, widget: AttentionWidget, names: list[str]) -> None:
 
 
 def asked_for(page: Page) -> list[str]:
-    """The pieces that the browser has asked for, in all."""
+    """All pieces that the browser has requested."""
     return [name for names in sent(page, "fetch") for name in names]
 
 
@@ -89,7 +89,7 @@ def head_of(view: Locator) -> Locator:
 
 
 def sent(page: Page, name: str) -> list[Any]:
-    """What the browser has told Python under this name."""
+    """What the browser has sent to Python under this name."""
     return list(page.evaluate("name => window.sent.filter(one => name in one).map(one => one[name])", name))
 
 

@@ -34,6 +34,9 @@ TINY = (
 ).split()
 """Two rounds and more through the pairs of `write_pairs`, the last batches of a round being fewer."""
 
+PATIENCE = 300.0
+"""Seconds that a busy machine may take for what is a matter of one."""
+
 # What is loaded at the first use is loaded once for all forks.
 for language in ("en", "it"):
     WordTokenizer(language, lowercase=False)
@@ -80,7 +83,7 @@ class Call:
         """What is known of it."""
         return ""
 
-    def wait(self, seconds: float = 60) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         """Wait for its end; the exit status, negative when a signal killed it."""
         self.process.join(seconds)
         assert self.process.exitcode is not None, f"still running:\n{self.said}"
@@ -117,7 +120,7 @@ class Run(Call):
         """Everything that it has printed."""
         return self._log.read_text(encoding="utf-8") if self._log.exists() else ""
 
-    def wait_for(self, is_there: Callable[[], bool], seconds: float = 60) -> None:
+    def wait_for(self, is_there: Callable[[], bool], seconds: float = PATIENCE) -> None:
         """Wait until something is there, while it runs."""
         end = time.monotonic() + seconds
         while not is_there():

@@ -1,4 +1,4 @@
-"""The viewer where only the test asks and answers, on a page that calls itself one of Streamlit."""
+"""The viewer on a page of its own, where the test plays Streamlit."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ async ([scripts, shown]) => {
   window.alone = { asked, told, answer, leave, run, show };
 }
 """
-"""The viewer with a host of the test's own, as any host mounts it."""
+"""Mounts the viewer in a host of the test's own."""
 PATIENCE = 1500
-"""Milliseconds after which the viewer asks again for what has not come."""
+"""Milliseconds after which the viewer repeats an unanswered request."""
 LONG = held_run((2, 8), (MAX_SHORT + 1, MAX_SHORT + 2))
 
 
 class Alone:
-    """The viewer on a page that has nothing else, where time stands still and the test answers."""
+    """The viewer alone on a page where time stands still and the test answers its requests."""
 
     def __init__(self, page: Page, url: str, held: ViewerRun, choice: Choice) -> None:
         self.page, self.held, self.choice = page, held, choice
@@ -71,23 +71,23 @@ class Alone:
         self.page.get_by_role("combobox", name="Head").select_option(label=f"head {head}")
 
     def run(self, state: Literal["running", "notRunning"]) -> None:
-        """Say that Streamlit runs the page, or that the page is at rest."""
+        """Set whether Streamlit is running the page's script."""
         self.page.evaluate("(state) => window.alone.run(state)", state)
 
     def leave(self) -> None:
-        """Take the viewer off the page, as a host does that shows something else."""
+        """Remove the viewer from the page, as a host does."""
         self.page.evaluate("window.alone.leave()")
 
     @property
     def asked(self) -> list[list[str]]:
-        """The names of pieces in each request, once what the user does has been told."""
+        """The names of the pieces in each request so far."""
         self.page.clock.run_for(1)
         asked: list[list[str]] = self.page.evaluate("window.alone.asked")
         return asked
 
     @property
     def told(self) -> list[dict[str, JSON]]:
-        """What was chosen, as often as it was told."""
+        """Every choice that was reported, in order."""
         told: list[dict[str, JSON]] = self.page.evaluate("window.alone.told")
         return told
 

@@ -1,4 +1,4 @@
-"""What is chosen in the viewer is painted at once, and told once."""
+"""A choice in the viewer is painted at once and reported once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KEYS_AT_ONCE = """
   for (const key of keys) node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 }
 """
-"""However slow the machine is, no time passes between these keys."""
+"""Presses keys with no time between them, however slow the machine is."""
 
 
 def in_address(page: Page, name: str, value: str) -> None:
-    """Wait until the address says what is chosen."""
+    """Wait until the address has this value."""
     says = "([name, value]) => new URLSearchParams(location.search).get(name) === value"
     page.wait_for_function(says, arg=[name, value])
 
@@ -30,9 +30,15 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
     page = open_page()
     line = Line(page)
     view = open_view(page, url, "viewer", "scores=1&keys=9")
-    for name in ("Decoder self-attention", "Cross-attention"):  # the browser then holds their scores
-        press(view, name)
-        settle(page)
+    measures = view.get_by_role("combobox", name="Numbers in the cells")
+    press(view, "Decoder self-attention")
+    click_map(page, view, 4, 3)
+    measures.select_option("scores")
+    settle(page)  # the browser then has the scores of this head
+    measures.select_option("weights")
+    press(view, "Cross-attention")
+    click_map(page, view, 5, 0)
+    settle(page)
     shown = {picture(matrix(view))}
     sent = line.sent
     line.hold()
@@ -47,7 +53,7 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
     expect_another_picture()
     click_map(page, view, 4, 3)
     expect_another_picture()
-    choose(view, "Numbers in the cells", "Raw scores")
+    measures.select_option("scores")
     expect_another_picture()
     chosen = state(view)["choice"]
     wait_until(page, lambda: line.sent > sent, "the choice was not told")
@@ -79,7 +85,7 @@ def test_arrow_keys_move_the_head_and_tell_only_where_they_stop(
 
 
 def test_a_choice_sends_neither_the_run_again_nor_a_script(page: Page, traffic: Traffic, url: str) -> None:
-    """The browser has the script already, as a file of the installed project."""
+    """The browser has already loaded the script, as a file of the installed project."""
     if not list(distributions(name="headlight")):
         missing("Headlight is not installed: make installs it (pip install --editable .)")
     view = open_view(page, url, "viewer", "queries=40&keys=40")

@@ -1,4 +1,4 @@
-"""Whichever view of the run is shown: it has room, is reached by keyboard, and does not move unasked."""
+"""Every view of a run fits the window, is reached by keyboard and shows no unwanted motion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOVES = """
 def test_every_picture_fits_the_window_is_reached_by_keyboard_and_never_moves(
     page: Page, url: str, width: int
 ) -> None:
-    """The user of these pages wants no motion."""
+    """The browser asks for reduced motion."""
     page.set_viewport_size({"width": width, "height": 900})
     view = open_view(page, url, "viewer", "queries=20&keys=30")
     for name in VIEW_NAMES:

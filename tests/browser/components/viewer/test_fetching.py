@@ -1,4 +1,4 @@
-"""Of a long run the browser fetches what it shows: once, in one request at a time."""
+"""The browser fetches the parts of a long run that it shows: each once, one request at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from viz.viewer.frames import MAX_SHORT, first_pieces
 
 @pytest.fixture
 def timeless_page(open_page: OpenPage) -> Iterator[Page]:
-    """One in which time stands still, in a browser context that is not used again."""
+    """A page where time stands still; its browser context is not reused."""
     page = open_page()
     page.clock.install(time=0)
     yield page
@@ -87,7 +87,7 @@ def test_what_never_came_is_asked_for_again(timeless_page: Page, url: str) -> No
 
 
 def test_nothing_is_asked_for_while_the_page_is_run(timeless_page: Page, url: str) -> None:
-    """Streamlit drops what such a run has not sent of the viewer's fragment, and the page breaks."""
+    """Streamlit would drop what the run has not yet sent of the viewer, and the page would break."""
     alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
     alone.answer(alone.asked[0])
     n_asked = len(alone.asked)
@@ -100,7 +100,7 @@ def test_nothing_is_asked_for_while_the_page_is_run(timeless_page: Page, url: st
 
 
 def test_nothing_is_asked_for_while_a_link_is_followed(timeless_page: Page, url: str) -> None:
-    """The server would go back to the page that is being left; after a link that led nowhere it is asked."""
+    """The server would return to the page that is being left. After a link that led nowhere it is asked."""
     alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
     alone.answer(alone.asked[0])
     n_asked = len(alone.asked)
@@ -113,7 +113,7 @@ def test_nothing_is_asked_for_while_a_link_is_followed(timeless_page: Page, url:
 
 
 def test_a_viewer_that_has_left_the_page_asks_for_nothing(timeless_page: Page, url: str) -> None:
-    """The page would run for it again and again, and what is typed meanwhile could be lost."""
+    """The page would rerun for it again and again, and lose what is typed meanwhile."""
     alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
     assert len(alone.asked) == 1
     alone.leave()

@@ -1,4 +1,4 @@
-"""A cell of a small model's run, and what the page says of it."""
+"""Read from the page what it says about a cell of a small model's run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.runs import Ran, ran
 from transformer.analysis.attention_maps import Attention
 
 A_NUMBER = re.compile(r"([\w.]+) \[([\d:, ]+)\] of \(([\d, ]+)\)")
-"""A number of a tensor, as the page names it: path, place and shape."""
+"""How the page names a number of a tensor: path, index and shape."""
 READ = """
 view => [...view.querySelectorAll(".hl-cell button.hl-number")]
   .filter((node) => node.checkVisibility())
@@ -73,26 +73,29 @@ CASES = [
     Case("stacks", "decoder", 2, 2, (0, 0)),
 ]
 
+DIFFERENT = ("rotary", "relative", "masked")
+"""Kinds whose arithmetic has a step of its own."""
+
 
 def opened(page: Page, url: str, kind: str, options: str) -> Locator:
-    """Open the viewer and wait until all numbers of its cell are there."""
+    """Open the viewer and wait for all numbers of its cell."""
     view = open_view(page, url, "run", f"kind={kind}&{options}")
     expect(view.locator(".hl-cell .hl-pending:visible")).to_have_count(0)
     return view
 
 
 def numbers(view: Locator) -> dict[str, tuple[str, str]]:
-    """The numbers of the panel by their names: the text that is copied of each, and its source."""
+    """The panel's numbers by name: the text that a click copies, and its source."""
     return {name: (value, source) for name, value, source in view.evaluate(READ)}
 
 
 def values(view: Locator) -> dict[str, np.float32]:
-    """The numbers that are numbers."""
+    """The panel's numbers by name, without the mask's True and False."""
     return {name: np.float32(text) for name, (text, _) in numbers(view).items() if name != "mask"}
 
 
 def vectors(view: Locator) -> dict[str, tuple[NDArray[np.float32], str]]:
-    """Every strip by its name, copied by its button, and its source."""
+    """Every strip by name: the vector that its button copies, and its source."""
     return {
         name.removeprefix("all of "): (np.array(json.loads(copied), np.float32), source)
         for name, copied, source in view.evaluate(COPY_STRIPS)
@@ -100,7 +103,7 @@ def vectors(view: Locator) -> dict[str, tuple[NDArray[np.float32], str]]:
 
 
 def in_trace(case_run: Ran, source: str) -> NDArray[np.float32] | None:
-    """What the trace has at a source; None for one that is more than a place in a tensor."""
+    """The trace's values at a source; None for a source that is not one place in a tensor."""
     match = A_NUMBER.fullmatch(source)
     if match is None:
         return None

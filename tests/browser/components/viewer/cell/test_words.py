@@ -1,4 +1,4 @@
-"""What is said of a cell: what is read and written, why a weight is small, and what is not known."""
+"""The words about a cell: the tokens read and written, why a weight is small, what is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grid and the matrix of a small run, and the numbers that they are to show."""
+"""The grid and the matrix of a small run, and the numbers they should show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.support.runs import held_of
 from transformer.analysis.attention_maps import Attention
 from viz.viewer.viewer_run import ViewerRun
 
-ATTENTIONS: list[Attention] = ["encoder", "decoder", "cross"]
 LAYER, HEAD = 1, 2
 MEASURES = {
     "weights": "attention weight",
@@ -45,16 +44,16 @@ RUNS = {
         "Ieri l'amica vede un cane. " * 3,
     ),
 }
-"""Kind, text and target of runs that are unequal in everything."""
+"""Kind, text and target of two runs with no two equal sizes."""
 
 
 def held_run(name: str = "short") -> ViewerRun:
-    """The run as the viewer holds it, with one of other weights."""
+    """The run as the viewer holds it, with a run of other weights to compare with."""
     return held_of(*RUNS[name])
 
 
 def open_viewer(page: Page, url: str, name: str = "short") -> Locator:
-    """Open a viewer of its own, with the table of its matrix open, at one head."""
+    """Open a new viewer at one head, with the table of its matrix unfolded."""
     kind, text, target = RUNS[name]
     view = open_view(page, url, "run", f"kind={kind}&text={text}&target={target}")
     view.locator(".hl-more > summary").click()
@@ -81,7 +80,7 @@ def press(view: Locator, group: str, name: str) -> None:
 
 
 def read_table(view: Locator, caption: str) -> list[list[str]]:
-    """The texts of the table of the matrix, as soon as it is of what its caption says."""
+    """The cells of the matrix's table, once its caption matches."""
     table = matrix(view).locator("table")
     expect(table.locator("caption")).to_have_text(re.compile(caption))
     rows: list[list[str]] = table.evaluate(READ_TABLE)
@@ -89,19 +88,19 @@ def read_table(view: Locator, caption: str) -> list[list[str]]:
 
 
 def numbers_of(rows: list[list[str]]) -> list[list[str]]:
-    """The cells of a table without its headings and its sums."""
+    """The cells of a table without headings and sums."""
     body = [row[1:] for row in rows[1:]]
     return body[:-1] if rows[-1][0] in ("received", "sum") else body
 
 
 def written(values: NDArray[Any]) -> list[list[str]]:
-    """Numbers as the viewer writes them: a minus is a minus sign, and 0 has none."""
+    """Numbers as the viewer writes them, with a real minus sign and no −0."""
     texts = [[f"{float(value):.4f}" for value in row] for row in values]
     return [[re.sub(r"^-(?=[0.]*$)", "", text).replace("-", "−") for text in row] for row in texts]
 
 
 def hover(page: Page, view: Locator, query: int, key: int) -> None:
-    """Point at a cell; one past the last row or column is a sum, which is seen where the cells end."""
+    """Point at a cell, or at a sum: one past the last row or column."""
     box = matrix(view).locator(".hl-box").first
     box.scroll_into_view_if_needed()
     at = view.evaluate(CELL_OF, [query, key])
@@ -109,7 +108,7 @@ def hover(page: Page, view: Locator, query: int, key: int) -> None:
 
 
 def shown(held: ViewerRun, attention: Attention, measure: str, head: int = HEAD) -> Floats:
-    """A measure of a head, from the run's own numbers."""
+    """A measure of a head, computed from the run."""
     family = held.attentions[attention]
     weights = family.weights(LAYER)[head]
     if measure == "moved":
@@ -124,23 +123,10 @@ def shown(held: ViewerRun, attention: Attention, measure: str, head: int = HEAD)
 
 
 def with_reasons(texts: list[list[str]], allowed: NDArray[np.bool_], measure: str) -> list[list[str]]:
-    """Closed cells say why; a score before the mask is there all the same."""
+    """Put the reason into masked cells, next to the score where it is shown before the mask."""
     reason = "masked: future: comes after the query"
     told = f"%s ({reason})" if measure == "scores" else reason
     return [
         [text if is_open else told.replace("%s", text) for text, is_open in zip(row, cells, strict=True)]
         for row, cells in zip(texts, allowed, strict=True)
     ]
-
-
-def by_words(values: Floats, held: ViewerRun, attention: Attention) -> NDArray[np.float64]:
-    """What the tokens of a key's word add up to, averaged over those of the query's word."""
-    family = held.attentions[attention]
-    rows, columns = (held.sides[stack].words for stack in (family.queries, family.keys))
-    assert rows is not None
-    assert columns is not None
-    exact = values.astype(np.float64)
-    summed = np.stack(
-        [exact[:, columns.word_of == word].sum(axis=1) for word in range(len(columns.labels))], axis=1
-    )
-    return np.stack([summed[rows.word_of == word].mean(axis=0) for word in range(len(rows.labels))])

@@ -1,4 +1,4 @@
-"""The grid of all heads: its order and its numbers are those of the run."""
+"""The grid of all heads: its order and numbers are the run's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.viewer.matrix.reading import (
-    ATTENTIONS,
     HEAD,
     LAYER,
     READ_TABLE,
@@ -24,8 +23,13 @@ from transformer.analysis.attention_maps import Attention
 from viz.viewer.viewer_run import ViewerRun
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("attention", ATTENTIONS)
+@pytest.mark.parametrize(
+    "attention",
+    [
+        pytest.param("decoder", marks=pytest.mark.slow),
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("encoder", "cross")),
+    ],
+)
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
     family = held.attentions[attention]
@@ -56,7 +60,7 @@ def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: At
 
 
 def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.float64]]:
-    """The scores of all heads, layer by layer, from their weights."""
+    """The ordering scores of all heads, layer by layer, computed from the weights."""
     family = held.attentions[attention]
     weights = np.stack([family.weights(layer) for layer in range(family.n_layers)]).astype(np.float64)
     weights = weights.reshape(-1, *weights.shape[2:])

@@ -1,4 +1,4 @@
-"""The table of the matrix: every number that it shows is one of the run."""
+"""The table of the matrix: every number is the run's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.viewer.matrix.reading import (
-    ATTENTIONS,
     HEAD,
     LAYER,
     MEASURES,
-    by_words,
     choose,
     held_run,
     hover,
@@ -33,10 +31,17 @@ from tests.support.runs import TWIN
 from transformer.analysis.attention_maps import Attention
 from viz.figures.labels import visible
 
-
-@pytest.mark.parametrize(
-    "attention", ["cross", *(pytest.param(name, marks=pytest.mark.slow) for name in ("encoder", "decoder"))]
+ATTENTIONS = pytest.mark.parametrize(
+    "attention",
+    [
+        "cross",
+        pytest.param("decoder", marks=pytest.mark.slow),
+        pytest.param("encoder", marks=pytest.mark.full),
+    ],
 )
+
+
+@ATTENTIONS
 def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
     family = held.attentions[attention]
@@ -54,27 +59,9 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
         assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("attention", ATTENTIONS)
-def test_by_word_numbers_add_up_and_are_averaged(page: Page, url: str, attention: Attention) -> None:
-    held, view = held_run(), open_viewer(page, url)
-    family = held.attentions[attention]
-    press(view, "Which attention", family.label)
-    for measure in ("weights", "moved"):
-        choose(view, "Numbers in the cells", measure)
-        choose(view, "Rows and columns", "word")
-        rows = read_table(view, MEASURES[measure])
-        values = by_words(shown(held, attention, measure), held, attention).astype(np.float32)
-        opened = by_words(family.allowed.astype(np.float32), held, attention) > 0
-        assert numbers_of(rows) == with_reasons(written(values), opened, measure)
-        words = held.sides[family.keys].words
-        assert words is not None
-        assert rows[0][1:] == list(words.labels)
-
-
 @pytest.mark.parametrize(
     "measure",
-    ["weights", *(pytest.param(name, marks=pytest.mark.slow) for name in ("scores", "masked", "moved"))],
+    ["weights", *(pytest.param(name, marks=pytest.mark.full) for name in ("scores", "masked", "moved"))],
 )
 def test_differences_are_taken_from_another_head_and_another_run(page: Page, url: str, measure: str) -> None:
     held, view = held_run(), open_viewer(page, url)
@@ -151,6 +138,3 @@ def test_a_head_of_a_long_run_has_its_own_numbers(page: Page, url: str) -> None:
     choose(view, "Numbers in the cells", "moved")
     rows = read_table(view, f"layer {LAYER}, head {HEAD}, length of the moved vector")
     assert numbers_of(rows) == written(shown(held, "cross", "moved"))
-    choose(view, "Rows and columns", "word")
-    expected = by_words(shown(held, "cross", "moved"), held, "cross").astype(np.float32)
-    assert numbers_of(read_table(view, "moved")) == written(expected)
