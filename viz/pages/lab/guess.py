@@ -1,4 +1,4 @@
-"""Guess the bug: a mistake that a seed draws is made unseen, and the reader says which it is.
+"""Guess the bug: a seed picks a mistake, which is made unnamed, and the reader says which it is.
 
 Before the guess nothing on the page names it: widgets, figures and views have names that fit every mistake.
 """
@@ -40,12 +40,12 @@ LEVELS_NOTE = "1 shows at once, 2 needs a look at the right picture, 3 is subtle
 NAMES = ("The model as it should be", "The patient")
 VIEWS = {"output": "What it puts out", "attention": "Attention", "stages": "Where the two part"}
 _FEWEST = 2
-"""Mistakes that there must be for a guess."""
+"""Fewest mistakes worth guessing among."""
 
 
 @st.fragment
 def guess_view(run: Run) -> None:
-    """Draw the patient, what can be guessed, and after the guess the verdict."""
+    """Draw the patient, the choices and, after the guess, the verdict."""
     config = current_model().model.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level: Level = pick_button(in_a_row(), "Level", LEVELS, key=LEVEL, help=LEVELS_NOTE)
@@ -80,7 +80,7 @@ def guess_view(run: Run) -> None:
 
 
 def _patient(broke: Broke) -> None:
-    """Draw what the patient shows, beside the sound model."""
+    """Draw the patient next to the sound model."""
     view = pick_button(in_a_row(), "Look at", VIEWS, key="patient")
     if view == "output":
         outputs(broke, key="patient steps", names=NAMES)
@@ -100,7 +100,7 @@ def _patient(broke: Broke) -> None:
 
 
 def _guessing(options: list[Mistake], guessed: str | None, key: str, keep: Callable[[str], None]) -> None:
-    """Draw the list, and the button that keeps what is chosen in it as the guess."""
+    """Draw the list and the button that submits a guess."""
     names = [mistake.name for mistake in options]
     clamp_choice(key, names)
     titles = {mistake.name: f"{mistake.group.capitalize()}: {mistake.title}" for mistake in options}
@@ -124,7 +124,7 @@ def _guessing(options: list[Mistake], guessed: str | None, key: str, keep: Calla
 
 
 def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
-    """Say which it is, argued from the picture and the number."""
+    """Name the mistake and show the evidence."""
     mistake = broke.mistake
     is_right = guessed.name == mistake.name
     with st.container(border=True):
@@ -141,11 +141,11 @@ def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
     if first_parted(broke.changes) is not None:
         compared(broke.broken, first_changed(broke), key="verdict_picture")
     if st.button("Open this mistake in the lab", key="open", on_click=open_mistake, args=(mistake.name,)):
-        st.rerun()  # the switch to it stands outside of this fragment
+        st.rerun()  # the switch is drawn outside this fragment
 
 
 def _against(broke: Broke, guessed: Mistake, run: Run) -> None:
-    """Say what the reader's own diagnosis would have shown."""
+    """Say what the guessed mistake would have shown."""
     other = run_or_warn(lambda: break_it(guessed, run), "Making your mistake too …")
     if other is None:
         return
@@ -164,7 +164,7 @@ def _against(broke: Broke, guessed: Mistake, run: Run) -> None:
 
 
 def _where(broke: Broke) -> str:
-    """Say where the two runs part, and what changes most."""
+    """Say where the runs first differ, and where most."""
     first = first_parted(broke.changes)
     if first is None:
         return "No recorded number of this run differs. Look at what the model writes by itself."

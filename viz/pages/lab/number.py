@@ -1,4 +1,4 @@
-"""The number that gives a mistake away, of both models, with the limit between them."""
+"""The number that reveals a mistake, for both models, with the limit between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.pages.shared.literal_text import escaped
 
 
 def written(value: float, unit: str) -> str:
-    """A number of a symptom, to three digits."""
+    """Format a symptom's number to three digits."""
     if math.isnan(value):
         return "not a number"
     if math.isinf(value):
@@ -22,7 +22,7 @@ def written(value: float, unit: str) -> str:
 
 
 def symptom_numbers(symptom: Symptom) -> None:
-    """Draw them."""
+    """Draw both numbers and the limit."""
     what = escaped(symptom.what)
     st.markdown(f"{what[:1].upper()}{what[1:]}:")
     for column, name, value in zip(

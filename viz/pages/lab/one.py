@@ -1,4 +1,4 @@
-"""One mistake: its code, what it does to the model and the sentence, and how to find it in one's own code."""
+"""One mistake: its code, its effect on the model and the sentence, and how to find it in your own code."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _effects(broke: Broke) -> None:
 
 
 def _code(mistake: Mistake) -> None:
-    """Draw the right lines beside the wrong ones."""
+    """Draw the correct lines next to the wrong ones."""
     for column, name, lines in zip(
         st.columns(2, gap="medium"), (SOUND, BROKEN), (mistake.right, mistake.wrong), strict=True
     ):
@@ -85,7 +85,7 @@ def _doctor(broke: Broke) -> None:
 
 
 def _in_code(mistake: Mistake) -> None:
-    """Say how the mistake is found in code of one's own, and where it was seen."""
+    """Say how to find the mistake in your own code, and where it was published."""
     st.subheader("Find it in your own code")
     st.code(mistake.find, language="python", wrap_lines=True)
     st.subheader("Where it was seen")

@@ -1,4 +1,4 @@
-"""What the sound model and the broken one put out, beside each other."""
+"""The outputs of the sound and the broken model, side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORCED = (
 
 
 def outputs(broke: Broke, *, key: str, names: tuple[str, str] = (SOUND, BROKEN)) -> None:
-    """Draw what both write, and step by step their best next tokens."""
+    """Draw both outputs and, step by step, their best next tokens."""
     sound, broken = broke.case.run, broke.broken
     for column, name, written in zip(
         st.columns(2, gap="medium"), names, (sound, broken.free or broken.run), strict=True

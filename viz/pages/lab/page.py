@@ -8,7 +8,7 @@ from viz.pages.lab.picking import GUESS, pick_mode
 from viz.pages.shared.sentence import sentence_box
 
 MOST_TOKENS = 60
-"""A broken model computes its whole target again at each step, and a longer one can't be seen as a whole."""
+"""A broken model recomputes its whole target at each step, and a longer one doesn't fit on a page."""
 
 st.title("Lab")
 st.markdown(

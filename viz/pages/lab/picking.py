@@ -1,4 +1,4 @@
-"""What is chosen in the lab: to break the model or to guess, and which mistake; all in the address."""
+"""The lab's choices, all in the address: to break the model or to guess, and which mistake."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pick_mode() -> str:
 
 
 def pick_mistake(config: TransformerConfig) -> Mistake:
-    """Draw the list of all mistakes, those that can't be made in the model too, and a button for the next.
+    """Draw the list of all mistakes, unfit ones included, and a button for the next.
 
     The address has the mistake by its name: what the list calls it depends on the model.
     """
@@ -58,7 +58,7 @@ def pick_mistake(config: TransformerConfig) -> Mistake:
 
 
 def open_mistake(name: str) -> None:
-    """Show a mistake with everything that there is to say of it. To be called from a callback."""
+    """Open the page of a mistake. To be called from a callback."""
     set_choice(MODE, BREAK)
     set_choice(MISTAKE, name)
 

@@ -1,4 +1,4 @@
-"""Where a broken run parts from the sound one: every stage as a bar, and the picture that tells most."""
+"""Where a broken run differs from the sound one: a bar per stage, and the picture that changes most."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from viz.theme import color_range
 from viz.widgets import in_a_row, pick_button
 
 SHOWN = ("attn.weights", "_embedding.positions", "_embedding.out", "norm.result")
-"""How the paths end of what is drawn where it changes most."""
+"""Endings of the paths that can be drawn as the largest change."""
 HEADINGS = ("sound", "broken")
 IN_BOTH = "The same head of both runs, in one range of colours: a row is a query, a column is a key."
 APART = (
@@ -32,7 +32,7 @@ WHICH = {MOST: "The one that changes most", FIRST: "The first that changes"}
 
 
 def stage_figure(broke: Broke) -> None:
-    """Draw how far each stage is from the sound one."""
+    """Draw the distance of each stage from the sound run."""
     show(
         changes_figure(broke.changes, theme=current_theme()),
         name="change-by-stage",
@@ -45,7 +45,7 @@ def stage_figure(broke: Broke) -> None:
 
 
 def pictures(broke: Broke) -> None:
-    """Draw the picture that changes most, or the first that changes, of both runs in one range of colours."""
+    """Draw the picture that changes most, or first, for both runs on one colour scale."""
     if broke.broken.reading is not None:
         readings(broke.broken.reading, key="reading")
         return
@@ -65,7 +65,7 @@ def most_changed(broke: Broke) -> Change:
 
 
 def first_changed(broke: Broke) -> Change:
-    """The first stage that both have and that differs; of attention weights the head that does most."""
+    """The first stage that differs in both runs; for attention weights, the head that differs most."""
     first = first_parted([change for change in broke.changes if not change.missing])
     if first is None:
         return most_changed(broke)
@@ -90,7 +90,7 @@ def compared(broken: Broken, change: Change, *, key: str) -> None:
 
 
 def _heads(traces: tuple[Trace, Trace], path: str, head: int, *, key: str) -> None:
-    """Draw the same head of two runs; each with labels of its own where they read other tokens."""
+    """Draw the same head of two runs, with separate labels if they read different tokens."""
     theme = current_theme()
     values = np.stack([trace[path][0, head].float().numpy() for trace in traces])
     low, high = color_range(values, signed=bool((values < 0).any()))
@@ -116,7 +116,7 @@ def _attention_tokens(trace: Trace, path: str) -> tuple[Sequence[str], Sequence[
 
 
 def readings(reading: Reading, *, key: str) -> None:
-    """Draw right numbers as they should be shown, and as they are with the mistake."""
+    """Draw correct numbers as they should be labelled, and as the mistake labels them."""
     for name, picture in {"As it should be": reading.sound, "With the mistake": reading.broken}.items():
         st.markdown(f"**{name}: {picture.title}**")
         _picture(picture, key=f"{key} {name}")

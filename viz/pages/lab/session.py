@@ -1,4 +1,4 @@
-"""What the lab has broken for this user, computed once: the broken run, its number, the doctor's findings."""
+"""The lab's results for this user, each computed once: the broken run, its number, the doctor's findings."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from viz.text_session import current_texts
 Result = TypeVar("Result")
 _BROKEN, _COMPLAINTS, _GUESSES = "broken in the lab", "complaints in the lab", "guesses in the lab"
 MOST_BROKEN = 3
-"""Broken runs that are kept of one user: the one that is looked at, the one guessed, the one before."""
+"""Broken runs cached per user: the current one, the guessed one, the previous one."""
 MOST_COMPLAINTS = 40
-"""Models of which one user's latest complaints are kept: they are small, and a second's work."""
+"""Models whose complaints are cached per user: small, and a second's work each."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Broke:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """How far each stage of the broken run is from the sound one."""
+        """The distance of each stage from the sound run."""
         return changes(self.broken.sound.trace, self.broken.run.trace)
 
     @cached_property
     def head_changes(self) -> list[Change]:
-        """How far the weights of each head are."""
+        """The distance of each head's weights from the sound run."""
         return head_changes(self.broken.sound.trace, self.broken.run.trace)
 
 

@@ -1,4 +1,4 @@
-"""A training run with a mistake that shows in training, beside one without it."""
+"""A training run with a leak, next to one without it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COURSES = "courses in the lab"
 
 
 def leak_section(mistake: Mistake) -> None:
-    """Draw a live run with the mistake or without it, with the curve of the other beside its own."""
+    """Draw a live run with or without the mistake, together with the curve of the other."""
     st.subheader("Train with it")
     st.markdown(
         "A model that is trained with this mistake sees the answers: its loss falls to nearly 0, and nothing "

@@ -1,4 +1,4 @@
-"""Where a reader is on the sentence's way: the part of the model, the stage, and whether it plays."""
+"""The reader's position: the part of the model, the stage, and whether it plays."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ STAGE, SIDE, ROW = "stage", "side", "row"
 """Names in the address: the stage, the stack whose layer is walked, the row whose next token is followed."""
 SLIDER = "stage_slider"
 SECONDS_A_STAGE = 3.0
-"""While it plays: long enough to see what has changed, and to read the formula."""
+"""Seconds per stage while it plays: enough to see what changed and to read the formula."""
 LEFT_SECONDS = 30.0
-"""So long without a tick of the clock, and the reader has been on another page: nothing plays any more."""
+"""After this long without a tick the reader has been on another page, and playing stops."""
 _PLAYED_AT, _PLAYED = "time of the stage that is played", "what is played"
 
 STACK_LABELS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
 
 
 def pick_way(loaded: LoadedModel, run: Run) -> Way:
-    """Draw the pickers of the part that is walked in detail; whoever moves one stops what plays."""
+    """Draw the pickers of the part shown in detail; moving one stops playing."""
     config = loaded.model.config
     way = Way(loaded, run, "decoder" if config.n_decoder_layers else "encoder", 0, 0, 0)
     if config.kind == "encoder-decoder":
@@ -46,12 +46,12 @@ def pick_way(loaded: LoadedModel, run: Run) -> Way:
 
 
 def _list(width: int) -> Draw:
-    """What draws a list of this width, which stops what plays when it is moved."""
+    """Make a function that draws a list of this width; moving it stops playing."""
     return partial(st.container(width=width).selectbox, on_change=stop_playing)
 
 
 def _pick_row(way: Way) -> int:
-    """Draw the list of the rows that a token is chosen by."""
+    """Draw the list of rows whose next token can be followed."""
     start, tokens = first_row(way), way.tokens(way.writer)
     # A masked language model's own row: its first mask or, without one, the first token of the sentence.
     steps = way.run.steps if way.writer == "encoder" else ()
@@ -67,20 +67,20 @@ def _pick_row(way: Way) -> int:
 
 
 def current_stage(stages: Sequence[Stage]) -> int:
-    """The number of the stage that the reader is at."""
+    """The number of the current stage."""
     names = [stage.name for stage in stages]
     name = remembered(STAGE, names[0])
     return names.index(name) if name in names else 0
 
 
 def go(name: str) -> None:
-    """Go to a stage; what plays stops. To be called from a callback."""
+    """Go to a stage and stop playing. To be called from a callback."""
     st.session_state[STAGE] = name
     stop_playing()
 
 
 def slide(names: Sequence[str]) -> None:
-    """Go to the stage that the slider stands on. To be called from a callback."""
+    """Go to the slider's stage. To be called from a callback."""
     go(names[st.session_state[SLIDER]])
 
 
@@ -97,12 +97,12 @@ def jump(way: Way, path: str) -> None:
 
 
 def is_playing() -> bool:
-    """Whether the stages pass by themselves."""
+    """True while the stages advance automatically."""
     return _PLAYED_AT in st.session_state
 
 
 def play(names: Sequence[str], subject: Hashable) -> None:
-    """Let the stages pass, from this one on or, after the last, from the first. For callbacks."""
+    """Play from this stage or, after the last, from the first. For callbacks."""
     st.session_state[_PLAYED_AT] = time.monotonic()
     st.session_state[_PLAYED] = subject
     if st.session_state.get(STAGE) == names[-1]:
@@ -115,10 +115,10 @@ def stop_playing() -> None:
 
 
 def play_on(names: Sequence[str], at: int, subject: Hashable) -> int:
-    """The stage to show now: the next one if this has been shown long enough; at the last one it stops.
+    """The stage to show now: the next one if this one was shown long enough. Playing stops at the last.
 
     Args:
-        at: the stage that is shown.
+        at: the stage shown.
         subject: what is walked; of another one nothing plays.
     """
     if not is_playing():

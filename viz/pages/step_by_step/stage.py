@@ -35,7 +35,7 @@ def show_stage(stage: Stage, number: int, n_stages: int, way: Way) -> None:
 
 
 def _where(stage: Stage, way: Way) -> str:
-    """The part of the model that a stage is in."""
+    """The part of the model that a stage belongs to."""
     if stage.stack is None:
         return "" if way.writer == "encoder" else ", after the last layer"
     if stage.is_summary or ".layers." not in stage.block:
@@ -44,7 +44,7 @@ def _where(stage: Stage, way: Way) -> str:
 
 
 def recorded(stage: Stage) -> str:
-    """Say which tensor of the run is shown. Markdown of ours."""
+    """Name the recorded tensor that is shown, as Markdown."""
     if not stage.path:
         rows, columns = stage.result.values.shape
         what = "text" if stage.result.kind == "words" else f"{rows:,} × {columns:,}"
@@ -59,7 +59,7 @@ def _index(index: object) -> str:
 
 
 def _code(code: Sequence[Lines]) -> None:
-    """The statements, each with its place, and the functions around them to unfold."""
+    """Draw the statements with their places, and the functions around them to unfold."""
     seen: set[tuple[str, int]] = set()
     for lines in code:
         st.markdown(f"Computed by `{lines.place}` in `{lines.function}`")
@@ -72,7 +72,7 @@ def _code(code: Sequence[Lines]) -> None:
 
 
 def numbered(source: str, first: int) -> str:
-    """Lines with the numbers that they have in their file, as far to the left as they go."""
+    """Number lines as in their file and remove common indentation."""
     lines = dedent(source).split("\n")
     width = len(str(first + len(lines) - 1))
     return "\n".join(f"{number:>{width}}  {line}" for number, line in enumerate(lines, first))

@@ -1,4 +1,4 @@
-"""The controls, the stage that the reader is at, and the drawing that says where that is."""
+"""The controls, the current stage, and the drawing that locates it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from viz.text_session import current_texts
 
 @st.fragment
 def walk(run: Run) -> None:
-    """Draw the stage that the reader is at; while it plays, a clock calls this for one after the other."""
+    """Draw the current stage; while it plays, a clock calls this again."""
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with bar:
         way = pick_way(current_model(), run)

@@ -37,4 +37,4 @@ MISTAKES: Mapping[str, Mistake] = {
         *READING_MISTAKES,
     )
 }
-"""All of them by name, in the order of their groups."""
+"""All mistakes by name, ordered by group."""

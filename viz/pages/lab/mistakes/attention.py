@@ -37,7 +37,7 @@ def _leave_untransposed(model: Transformer) -> None:
 
 @torch.inference_mode()
 def _distance_from_merged(case: Case, trace: Trace) -> float:
-    """How far outputs are from W_O applied to each token's own heads, side by side; the farthest."""
+    """The largest distance of an output from W_O applied to that token's concatenated heads."""
     farthest = 0.0
     for path in _attention_paths(trace):
         w_o = case.loaded.model.get_submodule(f"{path}.w_o")
@@ -48,7 +48,7 @@ def _distance_from_merged(case: Case, trace: Trace) -> float:
 
 
 def merged_heads(case: Case, broken: Broken) -> Symptom:
-    """Whether what comes out of an attention is made of each token's own heads."""
+    """The distance of attention outputs from what each token's own heads give."""
     return Symptom(
         what="Distance between an attention's output and its tokens' own heads times W_O, relative",
         sound=_distance_from_merged(case, broken.sound.trace),
@@ -106,7 +106,7 @@ def _farthest_row_sum(trace: Trace) -> float:
 
 
 def row_sums(case: Case, broken: Broken) -> Symptom:
-    """Whether each row of weights sums to 1."""
+    """The sum of a row of weights, which should be 1."""
     return Symptom(
         what="How far the sum of a row of attention weights is from 1, at most",
         sound=_farthest_row_sum(broken.sound.trace),
@@ -154,7 +154,7 @@ def _leave_unscaled(model: Transformer) -> None:
 
 
 def _scale(trace: Trace) -> float:
-    """What scores are, in units of q k / sqrt(d_head); the value that is farthest from 1."""
+    """Scores in units of q k / sqrt(d_head); the value farthest from 1."""
     ratios = []
     for path in _attention_paths(trace):
         q, k, scores = (trace[f"{path}.{name}"] for name in ("q", "k", "scores"))
@@ -166,7 +166,7 @@ def _scale(trace: Trace) -> float:
 
 
 def _scales(broken: Broken, expected: float) -> Symptom:
-    """The limit is halfway, in factors, between 1 and what the mistake makes of it."""
+    """The limit is the geometric mean of 1 and the factor that the mistake causes."""
     return Symptom(
         what="Scores over q·k/√d_head",
         sound=_scale(broken.sound.trace),

@@ -1,4 +1,4 @@
-"""What a mistake makes of a case: a variant of the model, and the user's sentence run in it."""
+"""Make a mistake: build the variant of the model and run the user's sentence in it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from viz.pages.lab.mistakes.mistake import Broken, Case
 
 
 def altered_model(loaded: LoadedModel, change: Change, *, cached: bool = False) -> LoadedModel:
-    """The variant with its coders."""
+    """Make the variant with its coders; see `altered`."""
     return replace(loaded, model=altered(loaded.model, change, cached=cached))
 
 
 def broken_by(change: Change, *, cached: bool = False) -> Callable[[Case], Broken]:
-    """What a mistake that lies in the model alone makes of a case; see `altered`."""
+    """Make the effect of a mistake that lies in the model alone; see `altered`."""
 
     def broken(case: Case) -> Broken:
         loaded = altered_model(case.loaded, change, cached=cached)
@@ -30,9 +30,9 @@ def broken_by(change: Change, *, cached: bool = False) -> Callable[[Case], Broke
 
 
 def _written_by(loaded: LoadedModel, run: Run) -> Run | None:
-    """What a broken model writes by itself for the source of its run; None where it does not write.
+    """The broken model's own output for the source; None if it has no generator.
 
-    Where its scores are NaN it can't choose: one token is enough to show that.
+    With NaN scores it can't choose, which one token is enough to show.
     """
     config = loaded.model.config
     if not (config.n_decoder_layers and config.has_generator):
@@ -44,12 +44,12 @@ def _written_by(loaded: LoadedModel, run: Run) -> Run | None:
 
 
 def candidates(run: Run) -> int:
-    """How many tokens each step of a run tells, for another to tell as many."""
+    """The number of candidates recorded per step of a run."""
     return len(run.steps[0].top_ids) if run.steps else 1
 
 
 def with_steps_of(sound: Run, run: Run, loaded: LoadedModel) -> Run:
-    """The run with what it thinks of each token that the sound one took, the last one that was not read too.
+    """The run with its probabilities of the tokens that the sound run took, the unread last one included.
 
     Without a decoder the steps stay as they are.
     """

@@ -1,4 +1,4 @@
-"""Mistakes between the two stacks, and in what the decoder is fed."""
+"""Mistakes between the two stacks and in the decoder's input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from viz.pages.lab.mistakes.seen import issue
 
 
 def _labels(case: Case) -> tuple[int, ...]:
-    """What each row from the one before the target on must predict, the end included."""
+    """The label of each row from the one before the target on, the end token included."""
     labels = tuple(step.token_id for step in case.run.steps)
     n_rows = len(case.run.target.ids) + 1
     ends = case.loaded.end_ids or labels[-1:] or case.run.target_ids[-1:]
@@ -35,7 +35,7 @@ def _labels(case: Case) -> tuple[int, ...]:
 
 
 def _fed_unshifted(case: Case) -> Broken:
-    """The sound model, fed the tokens that it must predict."""
+    """Feed the sound model the tokens that it must predict."""
     run, loaded = case.run, case.loaded
     assert run.decoder_input is not None
     labels, n_given = _labels(case), len(run.target_ids) - len(run.target.ids) - 1
@@ -108,7 +108,7 @@ class _QueriesFromMemory(MultiHeadAttention):
 
 
 def _of_length(x: Tensor, length: int) -> Tensor:
-    """x (B, T, D), cut or filled up with zeros to (B, length, D)."""
+    """Truncate or zero-pad x (B, T, D) to (B, length, D)."""
     return functional.pad(x, (0, 0, 0, length - x.shape[1]))
 
 
@@ -152,7 +152,7 @@ def _swap_keys_and_values(model: Transformer) -> None:
 
 @torch.inference_mode()
 def _distance_from_values(case: Case, run: Run) -> float:
-    """How far the values of cross-attention are from W_V of the encoder's output; the farthest."""
+    """The largest distance of cross-attention's values from W_V times the encoder's output."""
     ends = [path for path in run.trace if path.startswith("encoder.") and path.endswith((".result", "_post"))]
     farthest = 0.0
     for layer, block in enumerate(case.loaded.model.decoder.layers):
@@ -165,7 +165,7 @@ def _distance_from_values(case: Case, run: Run) -> float:
 
 
 def values_of_the_source(case: Case, broken: Broken) -> Symptom:
-    """Whether the values of cross-attention are W_V times the memory."""
+    """The distance of cross-attention's values from W_V times the memory."""
     return Symptom(
         what="Distance between cross-attention's values and W_V times the encoder's output, relative",
         sound=_distance_from_values(case, broken.sound),

@@ -1,4 +1,4 @@
-"""A mistake that a seed draws, for whoever has to find out which."""
+"""Draw a mistake by a seed, for a reader to identify."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fitting(config: TransformerConfig) -> list[Mistake]:
 
 
 def guessable(config: TransformerConfig) -> list[Mistake]:
-    """Those of them that the numbers of a run show: a wrong reading leaves no trace in them."""
+    """The mistakes that change a run's numbers: a wrong reading leaves no trace in them."""
     return [mistake for mistake in fitting(config) if mistake.group != "reading"]
 
 

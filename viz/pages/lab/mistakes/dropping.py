@@ -1,4 +1,4 @@
-"""Dropout that goes on when training is over."""
+"""Dropout left on after training."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from viz.pages.lab.mistakes.mistake import Broken, Case, Mistake, Symptom
 from viz.pages.lab.mistakes.seen import issue
 
 _PAPERS_RATE = 0.1
-"""P_drop of the paper's base model, for models whose own is not known or 0."""
+"""P_drop of the paper's base model, for models whose own is unknown or 0."""
 
 
 class _DropoutLeftOn(Dropout):
-    """Drops in every forward, with coins of a generator of its own."""
+    """Drops in every forward, with a generator of its own."""
 
     generator: torch.Generator
 
     def forward(self, x: Tensor) -> Tensor:
-        """(...) -> (...), another one each time."""
+        """(...) -> (...), different at each call."""
         kept = torch.rand(x.shape, generator=self.generator) >= self.p
         return x * kept.to(x.device, x.dtype) / (1 - self.p)
 
@@ -47,7 +47,7 @@ def _change_when_repeated(loaded: LoadedModel, run: Run) -> float:
 
 
 def repeated(case: Case, broken: Broken) -> Symptom:
-    """Whether the same sentence gives the same output."""
+    """The distance between two outputs for the same sentence."""
     assert broken.loaded is not None
     return Symptom(
         what="Change of the output when the same sentence is run again",

@@ -26,7 +26,7 @@ def _scaled_by(scale: Callable[[float], float]) -> Change:
 
 
 def _embedding_scale(case: Case, run: Run) -> float:
-    """What a token's row of the matrix is multiplied by."""
+    """The factor applied to a token's row of the matrix."""
     side, read = (
         ("tgt_embedding", run.decoder_input)
         if run.encoder_input is None
@@ -38,7 +38,7 @@ def _embedding_scale(case: Case, run: Run) -> float:
 
 
 def embedding_scales(case: Case, broken: Broken) -> Symptom:
-    """What embeddings are multiplied by: √d_model."""
+    """The factor applied to embeddings, which should be √d_model."""
     return Symptom(
         what="What a token's row of the embedding matrix is multiplied by",
         sound=_embedding_scale(case, broken.sound),

@@ -1,4 +1,4 @@
-"""Which models a mistake fits: each function says in a sentence why not, or nothing."""
+"""What a model needs for a mistake: each function returns the reason it does not fit, or ""."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Unfit = Callable[[TransformerConfig], str]
 
 
 def fits_all(_: TransformerConfig) -> str:
-    """There is something to break in every model."""
+    """Fits every model."""
     return ""
 
 
@@ -20,7 +20,7 @@ def needs_heads(config: TransformerConfig) -> str:
 
 
 def needs_transposing(config: TransformerConfig) -> str:
-    """Several heads that are merged as in the paper."""
+    """Several heads, merged as in the paper."""
     if config.merge_heads == "untransposed":
         return "This model was trained with heads that are merged without transposing."
     return needs_heads(config)
@@ -36,14 +36,14 @@ def needs_scale(config: TransformerConfig) -> str:
 
 
 def needs_scaled_heads(config: TransformerConfig) -> str:
-    """Scores that are divided by the root of a head's width, which is not that of the model."""
+    """Scores divided by √d_head, with d_head below d_model."""
     if config.d_head == config.d_model:
         return "A head of this model is as wide as the model: d_head and d_model are the same number."
     return needs_scale(config)
 
 
 def needs_future(config: TransformerConfig) -> str:
-    """Cells that a mask closes in one sentence: those of a decoder's future."""
+    """Cells closed within one sentence: a decoder's future."""
     if not config.n_decoder_layers:
         return "This model has no decoder: in one sentence without padding, its masks close nothing."
     return ""

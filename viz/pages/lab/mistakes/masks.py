@@ -1,4 +1,4 @@
-"""Mistakes in how a mask is put on the scores."""
+"""Mistakes in applying a mask to the scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _softmax_of_the_inverse(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _inverse(mask: Tensor) -> Tensor:
-    """What is left open; a row in which all is masked alike is as if nothing were."""
+    """The cells left open; a row whose cells are all masked equally counts as fully open."""
     return ~mask | mask.all(dim=-1, keepdim=True)
 
 
@@ -147,7 +147,7 @@ def _share_not_finite(run: Run) -> float:
 
 
 def not_finite(case: Case, broken: Broken) -> Symptom:
-    """How much of the attention is NaN."""
+    """The share of the attention that is NaN."""
     return Symptom(
         what="Attention weights that are NaN",
         sound=100 * _share_not_finite(broken.sound),

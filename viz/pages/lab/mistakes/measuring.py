@@ -1,4 +1,4 @@
-"""Numbers that several mistakes are known by."""
+"""Numbers that reveal several of the mistakes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from viz.pages.lab.mistakes.mistake import Broken, Case, Symptom
 
 
 def distance(tensor: Tensor, right: Tensor) -> float:
-    """Length of the difference of two tensors over the length of the right one."""
+    """|a - b| / |b|, with b the correct tensor."""
     return float((tensor - right).norm() / right.norm())
 
 
 def weight_on_closed_cells(run: Run, masks_of: Run) -> float:
-    """The most that a row of attention gives to keys which the masks of another run of it close.
+    """The largest weight that a row gives to keys masked in another run.
 
     Rows of padding count for nothing.
     """
@@ -56,14 +56,14 @@ def leak(loaded: LoadedModel, run: Run, *, shifted: bool = True) -> float:
 
 
 def _other(loaded: LoadedModel, index: int) -> int:
-    """Another id of the target's vocabulary, which is not that of padding."""
+    """Another id of the target's vocabulary, not the padding id."""
     config = loaded.model.config
     other = (index + 1) % config.tgt_vocab_size
     return other if other != config.pad_id else (other + 1) % config.tgt_vocab_size
 
 
 def closed_cells(case: Case, broken: Broken) -> Symptom:
-    """The attention on what the sound model's masks close."""
+    """The attention on cells that the sound model masks."""
     return Symptom(
         what="Attention on masked keys, of the row that gives most",
         sound=100 * weight_on_closed_cells(broken.sound, broken.sound),
@@ -74,7 +74,7 @@ def closed_cells(case: Case, broken: Broken) -> Symptom:
 
 
 def leaks(case: Case, broken: Broken) -> Symptom:
-    """What the first logits know of the token that they are to predict."""
+    """The dependence of the first logits on the token that they predict."""
     loaded = broken.loaded or case.loaded
     return Symptom(
         what="Change of the first logits when the token that they are to predict is another",

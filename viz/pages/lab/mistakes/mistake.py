@@ -1,4 +1,4 @@
-"""What a mistake is: its code, where it was published, what it does, and the number that gives it away."""
+"""The parts of a mistake: its code, where it was published, its effect, and the number that reveals it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Seen:
         project: owner and name of a repository, or the title of a text.
         number: of the issue or pull request; empty where there is none.
         url: of the page.
-        said: what was said there, in our own words; empty where only the place is known.
+        said: the report in our own words; empty if only the place is known.
     """
 
     project: str
@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Case:
-    """What is broken: a model, and the run of the user's sentence in it."""
+    """The sound model and its run of the user's sentence."""
 
     loaded: LoadedModel
     run: Run
@@ -45,12 +45,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Picture:
-    """An attention as someone shows it.
+    """An attention as a figure shows it.
 
     Attributes:
-        weights: (H, Q, K), of one head where heads were averaged.
-        rows, columns: the Q and the K labels that stand beside it.
-        title: what is shown, such as "Cross-attention, layer 1, mean of 4 heads".
+        weights: (H, Q, K), with H = 1 for averaged heads.
+        rows, columns: the Q and K labels.
+        title: such as "Cross-attention, layer 1, mean of 4 heads".
     """
 
     weights: Tensor
@@ -61,7 +61,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Reading:
-    """Right numbers shown rightly and wrongly."""
+    """Correct numbers, labelled correctly and incorrectly."""
 
     sound: Picture
     broken: Picture
@@ -69,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Broken:
-    """What a mistake makes of a case.
+    """The effect of a mistake on a case.
 
     Attributes:
         loaded: the broken model, frozen; it shares its parameters with the sound one. None where the model is
@@ -89,10 +89,10 @@ class Broken:
 
 @dataclass(frozen=True)
 class Symptom:
-    """The number that gives a mistake away, of the sound model and of the broken one.
+    """The number that reveals a mistake, for the sound and the broken model.
 
     Attributes:
-        what: names the number.
+        what: the name of the number.
         sound, broken: the two.
         limit: between them: a trained model is on one side, with the mistake on the other. NaN is on neither
             side, so beyond it.

@@ -29,26 +29,26 @@ def _remove_final_norms(model: Transformer) -> None:
 
 
 class _TwiceLayerNorm(LayerNorm):
-    """A layer norm, and the same once more."""
+    """A layer norm applied twice."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """As in LayerNorm; the tap sees the second time."""
+        """As in LayerNorm; the tap sees the second application."""
         return super().forward(super().forward(x), tap)
 
 
 class _TwiceUnbiasedLayerNorm(UnbiasedLayerNorm):
-    """The same for the norm with the unbiased deviation."""
+    """The unbiased layer norm applied twice."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """As in UnbiasedLayerNorm; the tap sees the second time."""
+        """As in UnbiasedLayerNorm; the tap sees the second application."""
         return super().forward(super().forward(x), tap)
 
 
 class _TwiceRMSNorm(RMSNorm):
-    """The same for RMS norms."""
+    """An RMS norm applied twice."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """As in RMSNorm; the tap sees the second time."""
+        """As in RMSNorm; the tap sees the second application."""
         return super().forward(super().forward(x), tap)
 
 
@@ -67,7 +67,7 @@ def _double_final_norms(model: Transformer) -> None:
 
 @torch.inference_mode()
 def _distance_from_normed(case: Case, run: Run) -> float:
-    """How far what a stack ends with is from the final norm of what its last layer made; the farthest."""
+    """The largest distance of a stack's output from the final norm of its last layer's output."""
     farthest = 0.0
     for name in ("encoder", "decoder"):
         norm = getattr(getattr(case.loaded.model, name, None), "final_norm", None)
@@ -80,7 +80,7 @@ def _distance_from_normed(case: Case, run: Run) -> float:
 
 
 def final_norms(case: Case, broken: Broken) -> Symptom:
-    """Whether each stack ends with its norm, once."""
+    """The distance of each stack's output from its final norm, applied once."""
     return Symptom(
         what="Distance between the end of a stack and the norm of its last layer's output, relative",
         sound=_distance_from_normed(case, broken.sound),
@@ -151,7 +151,7 @@ FINAL_NORM_DOUBLED = Mistake(
 
 
 class _LayerNormOverTokens(LayerNorm):
-    """Mean and deviation of all tokens together: one of each for the whole sentence."""
+    """Normalises all tokens together: one mean and one deviation for the whole sentence."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """As in LayerNorm."""
@@ -165,7 +165,7 @@ class _LayerNormOverTokens(LayerNorm):
 
 
 class _RMSNormOverTokens(RMSNorm):
-    """The same for the root mean square."""
+    """Normalises all tokens together by one root mean square."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """As in RMSNorm."""
@@ -191,7 +191,7 @@ def _take_unbiased(model: Transformer) -> None:
 
 
 def _own_scale(case: Case, record: NormRecord) -> Tensor:
-    """What a token's numbers should be divided by."""
+    """The correct divisor for a token's numbers."""
     x, config = record.input, case.loaded.model.config
     if config.norm == "rms":
         return (x.square().mean(dim=-1, keepdim=True) + config.norm_eps).sqrt()
@@ -216,12 +216,12 @@ def _compare_scales(case: Case, broken: Broken, limit: float) -> Symptom:
 
 
 def scales_of_the_sentence(case: Case, broken: Broken) -> Symptom:
-    """Whether a token is divided by its own deviation and not by that of all tokens."""
+    """A token's divisor relative to its own deviation."""
     return _compare_scales(case, broken, 0.01)
 
 
 def unbiased_scales(case: Case, broken: Broken) -> Symptom:
-    """Whether a token is divided by the biased deviation: the other is 1/(2D) larger."""
+    """A token's divisor relative to the biased deviation; the unbiased one is larger by 1/(2D)."""
     return _compare_scales(case, broken, 1 / (4 * case.loaded.model.config.d_model))
 
 

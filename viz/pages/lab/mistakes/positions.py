@@ -1,4 +1,4 @@
-"""Mistakes in the positions that are added to embeddings or turn queries and keys."""
+"""Mistakes in positions, added to embeddings or applied to queries and keys."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from viz.pages.lab.mistakes.seen import issue
 
 
 class _SinusoidalAlongBatch(SinusoidalPositions):
-    """Every token gets the position of its sentence in the batch: 0, since there is one sentence."""
+    """Gives every token its sentence's index in the batch as position: 0, since there is one sentence."""
 
     def forward(self, start: int, length: int) -> Tensor:
-        """The encoding of position 0, as often as there are tokens: (length, D)."""
+        """The encoding of position 0 for each token: (length, D)."""
         return super().forward(0, 1).expand(length, -1)
 
 
 class _LearnedAlongBatch(LearnedPositions):
-    """The same for learned positions."""
+    """Learned positions, looked up at the sentence's index in the batch: 0."""
 
     def forward(self, start: int, length: int) -> Tensor:
-        """The vector of position 0, as often as there are tokens: (length, D)."""
+        """The vector of position 0 for each token: (length, D)."""
         return super().forward(0, 1).expand(length, -1)
 
 
@@ -55,13 +55,13 @@ def _count_sentences(model: Transformer) -> None:
 
 
 def _farthest_positions(run: Run) -> float:
-    """The largest number by which positions of two tokens differ."""
+    """The largest difference between the positions of two tokens."""
     positions = [run.trace[path][0] for path in run.trace if path.endswith("embedding.positions")]
     return max(float((one - one[:1]).abs().max()) for one in positions)
 
 
 def position_differences(case: Case, broken: Broken) -> Symptom:
-    """Whether tokens get different positions."""
+    """The difference between the positions of two tokens."""
     return Symptom(
         what="Largest difference between the positions of two tokens",
         sound=_farthest_positions(broken.sound),
@@ -102,7 +102,7 @@ ALONG_BATCH = Mistake(
 
 
 def _other_base(base: Callable[[float], float]) -> Change:
-    """Computes all wavelengths from another base."""
+    """Compute all wavelengths from another base."""
 
     def change(model: Transformer) -> None:
         config = model.config = replace(model.config, position_base=base(model.config.position_base))
@@ -118,7 +118,7 @@ def _other_base(base: Callable[[float], float]) -> Change:
 
 
 def _longest_wavelength(model: Transformer) -> float:
-    """The longest wavelength, in positions, as the model's own numbers have it."""
+    """The longest wavelength, in positions, measured from the run's numbers."""
     config = model.config
     if config.positions == "rotary":
         (own,) = model.decoder.wavelengths.values()
@@ -131,14 +131,14 @@ def _longest_wavelength(model: Transformer) -> float:
 
 
 def _wavelength_by_formula(config: TransformerConfig) -> float:
-    """The longest wavelength that a configuration asks for."""
+    """The longest wavelength according to the configuration."""
     if config.positions == "rotary":
         return float(rotary_wavelengths(config)[-1])
     return float(wavelengths(config.embedding_width, config.position_base, config.sinusoid_layout)[-1])
 
 
 def _compare_wavelengths(case: Case, broken: Broken, base: float) -> Symptom:
-    """The limit is halfway, in factors, between the wavelengths of the two bases."""
+    """The limit is the geometric mean of the two bases' wavelengths."""
     assert broken.loaded is not None
     config = case.loaded.model.config
     both = [_wavelength_by_formula(one) for one in (config, replace(config, position_base=base))]
@@ -152,7 +152,7 @@ def _compare_wavelengths(case: Case, broken: Broken, base: float) -> Symptom:
 
 
 def _squared(base: float) -> float:
-    """What doubling the exponent makes of a base."""
+    """The base that doubling the exponent amounts to."""
     return base**2
 
 

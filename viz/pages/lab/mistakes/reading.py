@@ -1,4 +1,4 @@
-"""Right numbers, read wrongly: the model is sound, its picture is not."""
+"""Correct numbers, misread: the model is sound, its picture is not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _bits(weights: Tensor) -> Tensor:
 
 
 def _hidden_bits(weights: Tensor) -> float:
-    """How much higher the entropy of the average of heads (H, Q, K) is than theirs: never below 0."""
+    """The entropy of the averaged heads minus the heads' mean entropy, from (H, Q, K): never below 0."""
     return float((_bits(weights.mean(dim=0)) - _bits(weights).mean(dim=0)).mean())
 
 
@@ -55,7 +55,7 @@ def _averaged(case: Case) -> Broken:
 
 
 def hidden_by_the_average(case: Case, broken: Broken) -> Symptom:
-    """What the average of the heads leaves out."""
+    """The entropy that averaging the heads adds."""
     assert broken.reading is not None
     heads = broken.reading.sound.weights
     return Symptom(
@@ -96,7 +96,7 @@ AVERAGED = Mistake(
 
 
 def _n_given(run: Run) -> int:
-    """Rows of the decoder before the one that writes the target's first token."""
+    """The number of decoder rows before the one that predicts the target's first token."""
     return len(run.target_ids) - len(run.target.ids) - 1
 
 
@@ -117,13 +117,13 @@ def _one_row_off(case: Case) -> Broken:
 
 
 def _share_of_best(run: Run, ids: list[int]) -> float:
-    """Of the rows that write the target: how many have one of these, in their order, as their best token."""
+    """The share of rows predicting the target whose best token is the given one, in order."""
     right = [step.top_ids[0] == index for step, index in zip(run.steps, ids, strict=False)]
     return sum(right) / len(right) if right else 0.0
 
 
 def best_tokens(case: Case, broken: Broken) -> Symptom:
-    """Whether a row writes the token that stands beside it."""
+    """The share of rows that predict the token that labels them."""
     written = [step.token_id for step in case.run.steps]
     read = list(case.run.target_ids[_n_given(case.run) :])
     return Symptom(

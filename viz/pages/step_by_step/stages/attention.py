@@ -1,4 +1,4 @@
-"""All of one attention: one head of it from queries to what it takes in, then the heads together."""
+"""One attention: a head from its queries to its output, then all heads together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viz.pages.step_by_step.stages.way import Way
 
 
 def attention(way: Way, name: AttentionName, x: Matrix, memory: Matrix) -> Iterator[Stage]:
-    """All stages of one head, and of the heads together."""
+    """The stages of one head and of the merged heads."""
     head = Head(way, name, x, memory)
     yield from projections(head)
     if way.config.n_kv_heads < way.config.n_heads:

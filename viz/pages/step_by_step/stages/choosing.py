@@ -1,4 +1,4 @@
-"""The token that a row of probabilities comes to, and what the next step reads."""
+"""The token chosen from a row of probabilities, and the input of the next step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.pages.step_by_step.stages.way import Way, numbered, words_of
 
 
 def choice(way: Way, probabilities: Matrix, best: int, step: DecodingStep | None) -> Stage:
-    """The token that the row is for: chosen by the model, or given.
+    """The row's token: chosen by the model, or given.
 
     Args:
         best: the id of the most probable token.
@@ -57,7 +57,7 @@ def choice(way: Way, probabilities: Matrix, best: int, step: DecodingStep | None
 
 
 def round_again(way: Way, step: DecodingStep) -> Stage:
-    """What the decoder reads at the next step."""
+    """The decoder's input at the next step."""
     read = [visible(token) for token in way.tokens("decoder")[: way.position + 1]]
     token = visible(way.loaded.target.token(step.token_id))
     ends = step.token_id in way.loaded.end_ids

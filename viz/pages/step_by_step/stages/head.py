@@ -1,4 +1,4 @@
-"""One head of one attention: where its numbers are recorded, and on which tokens."""
+"""One head of one attention: its recorded tensors and its tokens."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Head:
     Attributes:
         way: whose.
         name: of the attention.
-        x: what queries are made of.
-        memory: what keys and values are made of: x itself, or the encoder's output.
+        x: the input of the queries.
+        memory: the input of keys and values: x itself, or the encoder's output.
         number: the head.
     """
 
@@ -38,37 +38,37 @@ class Head:
 
     @property
     def number(self) -> int:
-        """Which head it is."""
+        """The head's name in the text."""
         return self.way.head
 
     @property
     def path(self) -> str:
-        """Of the module."""
+        """The path of the attention module."""
         return f"{self.way.stack}.layers.{self.way.layer}.{self.name}"
 
     @property
     def block(self) -> str:
-        """The block of the drawing: that of layer 0."""
+        """The block in the drawing, which shows layer 0."""
         return f"{self.way.stack}.layers.0.{self.name}"
 
     @property
     def shared(self) -> int:
-        """The head of keys and values that it uses."""
+        """The head of keys and values that this head uses."""
         return self.number // (self.way.config.n_heads // self.way.config.n_kv_heads)
 
     @property
     def queries(self) -> Axis:
-        """The tokens that look."""
+        """The query tokens."""
         return self.way.axis(self.way.stack, "query")
 
     @property
     def keys(self) -> Axis:
-        """The tokens that are looked at."""
+        """The key tokens."""
         return self.way.axis(self.key_stack, "key")
 
     @property
     def key_stack(self) -> Stack:
-        """The stack whose tokens are looked at."""
+        """The stack that the keys come from."""
         return "encoder" if self.name == "cross_attn" else self.way.stack
 
     @property
@@ -78,11 +78,11 @@ class Head:
         return np.broadcast_to(self.way.run.trace[f"{self.path}.mask"][0, 0].numpy(), shape)
 
     def records(self, name: str) -> bool:
-        """Whether this attention has such a number."""
+        """True if this attention recorded such a tensor."""
         return f"{self.path}.{name}" in self.way.run.trace
 
     def stage(self, name: str, title: str, recorded: str, **what: Any) -> Stage:
-        """A stage of this head; `recorded` is the name of the tensor, "" for none."""
+        """Make a stage of this head; `recorded` is the name of its tensor, "" for none."""
         path = f"{self.path}.{recorded}" if recorded else ""
         return Stage(
             name=f"{self.name.removesuffix('_attn')}-{name}",

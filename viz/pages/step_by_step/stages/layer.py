@@ -1,4 +1,4 @@
-"""A layer: sublayers whose output is added to the residual stream, with a norm before or after."""
+"""A layer: sublayers added to the residual stream, with a norm before or after each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTIVATION_NOTES = {
     "silu": "SiLU, x times its own sigmoid, brings negative numbers close to 0",
 }
 AFTER = {"self_attn": "resid_mid", "cross_attn": "resid_mid_cross", "feed_forward": "resid_post"}
-"""The name of the stream after each sublayer."""
+"""The name of the residual stream after each sublayer."""
 
 
 PARALLEL = (
@@ -42,7 +42,7 @@ def stream(way: Way, stack: Stack, layer: int, name: str = "resid_pre") -> Matri
 
 
 def memory_of(way: Way) -> Matrix:
-    """What the encoder hands to the decoder."""
+    """The encoder's output, which the decoder reads."""
     last = f"encoder.layers.{way.config.n_encoder_layers - 1}.resid_post"
     path = "encoder.final_norm.result" if way.config.ends_with_norm("encoder") else last
     return per_token("M", way.record(path, 0), way.axis("encoder"), path)
@@ -74,7 +74,7 @@ def _attending(way: Way, name: AttentionName, x: Matrix) -> Iterator[Stage]:
 
 
 def _feeding(way: Way, read: Matrix, x: Matrix) -> Iterator[Stage]:
-    """The feed-forward of what it reads, and its sum with the stream x."""
+    """The feed-forward network of its input, and its sum with the stream x."""
     if way.config.has_norms_before:
         stage = _norm(way, "feed_forward")
         if way.config.parallel_residual:
@@ -113,7 +113,7 @@ def _norm(way: Way, name: str) -> Stage:
 
 
 def _post_norm(way: Way, name: str) -> Stage:
-    """The second norm of a sublayer, of what it adds."""
+    """A sublayer's second norm, applied to its output."""
     path = f"{way.stack}.layers.{way.layer}.{name}_post_norm"
     return norm_stage(
         way,
@@ -196,7 +196,7 @@ def _layer_class(stack: Stack) -> type[EncoderLayer] | type[DecoderLayer]:
 
 
 def _residual_line(way: Way) -> Lines:
-    """Of the two sums of `residual` the one for this place of the norm."""
+    """The `residual` line used for pre- or post-norm."""
     residual = EncoderLayer.residual
     return returning_sum(residual) if way.config.has_norms_before else returning(residual, "norm")
 

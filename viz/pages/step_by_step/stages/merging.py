@@ -1,4 +1,4 @@
-"""The heads of one attention together: side by side, and through W_O (paper, section 3.2.2)."""
+"""The heads of one attention merged: concatenated, then through W_O (paper, section 3.2.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from viz.pages.step_by_step.stages.way import Way, biased, numbered, per_token
 
 
 def merging(way: Way, path: str, queries: Axis) -> Iterator[Stage]:
-    """The concatenation and the projection of an attention; their blocks are the caller's."""
+    """The stages of concatenation and projection; the caller gives their blocks."""
     config = way.config
     z = way.record(f"{path}.z", 0)  # (H, Q, d_head)
     n_heads, n_queries, width = z.shape

@@ -1,4 +1,4 @@
-"""A norm: each token's numbers brought to one size, by itself."""
+"""A norm: each token's numbers rescaled, one token at a time."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def norm_stage(
     part: tuple[Any, ...] = (0,),
     note: str = "",
 ) -> Stage:
-    """The stage of a norm; of one inside the heads, `part` says of which.
+    """Make the stage of a norm; for a norm inside heads, `part` chooses the head.
 
     Args:
         path: of the norm's module.
-        note: more to notice.
+        note: an additional remark.
     """
     norm, kind = way.loaded.model.get_submodule(path), way.config.norm
     x, result = way.record(f"{path}.input", *part), way.record(f"{path}.result", *part)

@@ -1,4 +1,4 @@
-"""Queries, keys and values of one head, with the norms and rotary positions that come after them."""
+"""Queries, keys and values of one head, with the norms and rotary positions that follow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOTES = {
 
 
 def projections(head: Head) -> Iterator[Stage]:
-    """Q, K and V, each with what is done to it before the scores."""
+    """The stages of Q, K and V up to the scores."""
     for letter in ("q", "k", "v"):
         number_ = head.number if letter == "q" else head.shared
         yield _projected(head, letter, number_)
@@ -97,7 +97,7 @@ def _normed(head: Head, letter: str, number_: int) -> Stage:
         part=(0, number_),
         note=f" So no score can grow by long {what} alone.",
     )
-    # Under the name by which the next stage knows it.
+    # Named as the next stage refers to it.
     following = f"{letter}_unrotated" if head.records(f"{letter}_unrotated") else letter
     path = f"{head.path}.{following}"
     return replace(stage, path=path, result=replace(stage.result, name=letter.upper(), path=path))
@@ -157,7 +157,7 @@ def _in_score(n_turned: int, d_head: int) -> str:
 
 
 def groups(head: Head) -> Stage:
-    """Grouped queries: which head of keys and values this head uses."""
+    """Grouped queries: the head of keys and values that this head uses."""
     config, way = head.way.config, head.way
     n, size = config.n_kv_heads, config.n_heads // config.n_kv_heads
     keys = way.record(f"{head.path}.k", 0)

@@ -36,7 +36,7 @@ POSITIONS = {
 
 
 def reading(way: Way, stack: Stack) -> Iterator[Stage]:
-    """What a stack reads, up to the vectors that enter its first layer."""
+    """The stages from a stack's tokens to the vectors that enter its first layer."""
     is_target = stack == "decoder" and way.config.kind == "encoder-decoder"
     path = "src_embedding" if stack == "encoder" else "tgt_embedding"
     named = "target-" if is_target else ""
@@ -116,7 +116,7 @@ def _tokens(way: Way, stack: Stack, block: str, *, is_target: bool) -> Stage:
 
 
 def _written(way: Way) -> str:
-    """Which tokens follow the prompt of a model without an encoder."""
+    """Describe the tokens that follow the prompt of a model without an encoder."""
     n = len(way.run.target.ids)
     last = "The last one" if n == 1 else f"The last {n}"
     by = "the model has written itself" if way.run.generated else "continue the prompt as they were typed"

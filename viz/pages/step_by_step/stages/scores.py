@@ -1,4 +1,4 @@
-"""From queries and keys to what a head takes in: scores, mask, weights, values (paper, equation 1)."""
+"""From queries and keys to a head's output: scores, mask, weights, values (paper, equation 1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from viz.pages.step_by_step.stages.way import factor, numbered, per_token
 
 
 def scoring(head: Head) -> Iterator[Stage]:
-    """Queries times keys, scaled and biased as the model does."""
+    """Queries times keys, with the model's scale and bias."""
     config = head.way.config
     q = head.way.record(f"{head.path}.q", 0, head.number)
     queries = per_token("Q", q, head.queries, f"{head.path}.q")
@@ -41,7 +41,7 @@ def scoring(head: Head) -> Iterator[Stage]:
 
 
 def _divided(head: Head, queries: Matrix) -> Stage:
-    """Queries over the root of their width (paper, equation 1)."""
+    """Queries divided by √d_head (paper, equation 1)."""
     d_head = head.way.config.d_head
     root = math.sqrt(d_head)
     return head.stage(
@@ -64,7 +64,7 @@ def _divided(head: Head, queries: Matrix) -> Stage:
 
 
 def _products(head: Head, queries: Matrix, scores: Array, recorded: str) -> Stage:
-    """Queries times keys: the scores, unless a bias of positions is still to be added."""
+    """Queries times keys: the scores, unless a position bias is still to be added."""
     config, is_biased = head.way.config, head.records("position_bias")
     k = head.way.record(f"{head.path}.k", 0, head.shared)
     transposed = Matrix("Kᵀ", k.T, numbered("dimension", config.d_head), head.keys, path=f"{head.path}.k")
@@ -132,7 +132,7 @@ def _multiplied(head: Head, queries: Matrix) -> Stage:
 
 
 def _capped(head: Head, before: Matrix) -> Stage:
-    """Scores bent by tanh, so that none passes the cap."""
+    """Scores through tanh, so that none exceeds the cap."""
     cap = head.way.config.attention_soft_cap
     scores = head.way.record(f"{head.path}.scores", 0, head.number)
     moved = float(np.abs(scores - before.values).max())
@@ -192,7 +192,7 @@ def weighing(head: Head) -> Iterator[Stage]:
         path=f"{head.path}.masked",
     )
     yield _masked(head, before, masked, mask)
-    # A query that may look at one key only has no choice.
+    # A query with a single open key has no choice.
     is_choosing = mask.sum(axis=1, keepdims=True) > 1
     most = _largest(np.where(is_choosing, weights, np.float32(0)) if is_choosing.any() else weights)
     share = float(weights[most])
@@ -244,7 +244,7 @@ def _masked(head: Head, before: Matrix, masked: Matrix, mask: NDArray[np.bool_])
 
 
 def _softmax_line(mask: NDArray[np.bool_]) -> Lines:
-    """The line of `masked_softmax` for such a mask: nothing is closed, or never a whole row, or one is."""
+    """The line of `masked_softmax` for a mask that closes nothing, no whole row, or a whole row."""
     if mask.all():
         return calling(masked_softmax, "softmax")
     return calling(masked_softmax, "where") if mask.any(-1).all() else assigning(masked_softmax, "weights")
@@ -287,5 +287,5 @@ def taking_in(head: Head) -> Stage:
 
 
 def _largest(values: Array) -> tuple[int, int]:
-    """The row and the column of the largest number; those of broken weights that are not finite are none."""
+    """The row and column of the largest finite number."""
     return divmod(int(np.nan_to_num(values, nan=-np.inf, posinf=-np.inf).argmax()), values.shape[1])

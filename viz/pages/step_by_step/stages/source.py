@@ -1,4 +1,4 @@
-"""The statements of the source that computed a number, found in its syntax tree: so they can't drift."""
+"""The source statements that computed a number, found in the syntax tree so that they can't drift."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Lines:
 
     @property
     def text(self) -> str:
-        """The statement's lines, as they stand in the file."""
+        """The statement's lines, verbatim."""
         lines = self.source.split("\n")
         return "\n".join(lines[self.first - self.around[0] : self.last - self.around[0] + 1])
 
@@ -47,25 +47,25 @@ class Lines:
 
 @lru_cache(maxsize=256)
 def tapping(function: Callable[..., Any], name: str) -> Lines:
-    """The statement of a function that hands the tap a tensor of this name."""
+    """Find the statement that passes a tensor of this name to the tap."""
     return _statement(function, lambda node: _is_tap(node, name), f"tap({name!r})")
 
 
 @lru_cache(maxsize=256)
 def calling(function: Callable[..., Any], name: str) -> Lines:
-    """The first statement of a function that calls something of this name."""
+    """Find the first statement that calls this name."""
     return _statement(function, lambda node: _is_call(node, name), f"{name}()")
 
 
 @lru_cache(maxsize=256)
 def assigning(function: Callable[..., Any], name: str) -> Lines:
-    """The first statement of a function that gives a variable of this name a value."""
+    """Find the first statement that assigns a variable of this name."""
     return _statement(function, lambda node: _is_assignment(node, name), f"{name} =")
 
 
 @lru_cache(maxsize=256)
 def returning(function: Callable[..., Any], name: str) -> Lines:
-    """The first statement of a function that returns what a call of something of this name gives."""
+    """Find the first statement that returns the result of calling this name."""
 
     def is_it(node: ast.AST) -> bool:
         return isinstance(node, ast.Return) and node.value is not None and _is_call(node.value, name)
@@ -75,7 +75,7 @@ def returning(function: Callable[..., Any], name: str) -> Lines:
 
 @lru_cache(maxsize=256)
 def returning_sum(function: Callable[..., Any]) -> Lines:
-    """The first statement of a function that returns a sum."""
+    """Find the first statement that returns a sum."""
 
     def is_it(node: ast.AST) -> bool:
         return isinstance(node, ast.Return) and isinstance(node.value, ast.BinOp)
@@ -85,7 +85,7 @@ def returning_sum(function: Callable[..., Any]) -> Lines:
 
 @lru_cache(maxsize=256)
 def whole(function: Callable[..., Any]) -> Lines:
-    """A function from its head to its end."""
+    """The whole function."""
     lines = _function(function)
     return Lines(lines.file, *lines.around, lines.around, lines.function, lines.source)
 
@@ -111,7 +111,7 @@ def _is_assignment(node: ast.AST, name: str) -> bool:
 
 
 def _statement(function: Callable[..., Any], is_it: Callable[[ast.AST], bool], what: str) -> Lines:
-    """The innermost of the statements that something is in; the first of several."""
+    """The innermost statement that matches; the first of several."""
     around = _function(function)
     tree = ast.parse(textwrap.dedent(around.source)).body[0]
     found = [
@@ -128,7 +128,7 @@ def _statement(function: Callable[..., Any], is_it: Callable[[ast.AST], bool], w
 
 
 def _own(statement: ast.stmt) -> Iterator[ast.AST]:
-    """What a statement is made of, without the statements inside of it."""
+    """The nodes of a statement, without nested statements."""
     yield statement
     waiting = list(ast.iter_child_nodes(statement))
     while waiting:

@@ -1,4 +1,4 @@
-"""What one stage of the way is made of: matrices that go in, the matrix that they become, and where from."""
+"""The parts of a stage: input matrices, the result, and the code that computed it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from viz.pages.step_by_step.stages.source import Lines
 
 Array: TypeAlias = NDArray[np.float32]
 Kind: TypeAlias = Literal["signed", "share", "ids", "words"]
-"""What cells hold: numbers to both sides of 0, shares from 0 to 1, ids, words."""
+"""Contents of cells: signed numbers, shares from 0 to 1, ids, words."""
 Link: TypeAlias = tuple[bool, bool]
-"""Of which cells of an operand a cell of the result is made: its own row's alone, its own column's alone."""
+"""Which operand cells feed a result cell."""
 
 CELL: Link = (True, True)
 ROW: Link = (True, False)
@@ -26,12 +26,12 @@ ALL: Link = (False, False)
 
 @dataclass(frozen=True)
 class Axis:
-    """What the rows or columns of a matrix are.
+    """The rows or columns of a matrix.
 
     Attributes:
         title: in the singular: "token", "dimension", "query".
         labels: one for each of them, plain text with invisible characters made visible.
-        has_words: whether the labels are tokens, and not numbers.
+        has_words: true if the labels are tokens rather than numbers.
     """
 
     title: str
@@ -41,13 +41,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A picture of numbers.
+    """A matrix to draw.
 
     Attributes:
         name: as the formula has it, in plain text.
         values: (rows, columns) float32, the numbers of the run itself; of words, zeros.
         rows, columns: the axes.
-        kind: what the cells hold.
+        kind: contents of the cells.
         path: of the recorded tensor or of the weight that they are of; says which matrices are the same.
         closed: (rows, columns), which cells the mask closes; None where there is no mask.
         words: the text of each row, of a matrix of words with one column.
@@ -65,12 +65,12 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix that goes into a stage.
+    """An input matrix of a stage.
 
     Attributes:
-        matrix: its numbers.
-        link: which of its cells a cell of the result is made of.
-        sign: what stands before it, such as "×".
+        matrix: the numbers.
+        link: which of its cells feed a result cell.
+        sign: the sign in front of it, such as "×".
     """
 
     matrix: Matrix

@@ -1,4 +1,4 @@
-"""The whole way of a sentence through a model, stage after stage."""
+"""A sentence's whole way through a model, stage by stage."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from viz.pages.step_by_step.stages.writing import final_norm, writing
 
 
 def stages_of(way: Way) -> list[Stage]:
-    """All stages in order; each has a name of its own."""
+    """All stages in order, with unique names."""
     return list(_stages(way))
 
 
 def first_row(way: Way) -> int:
-    """The first row of the stack that writes which a token is chosen by."""
+    """The first row of the predicting stack that a token is chosen from."""
     if way.writer == "encoder" or not way.config.has_generator:
         return 0
     return len(way.run.target_ids) - len(way.run.target.ids) - 1
@@ -55,7 +55,7 @@ def _through(way: Way, stack: Stack) -> Iterator[Stage]:
 
 
 def _layers(way: Way, stack: Stack, start: int, stop: int) -> Stage:
-    """Layers that are not walked: what goes in, and what comes out."""
+    """The stage for the layers not shown in detail: their input and output."""
     before, after = stream(way, stack, start), stream(way, stack, stop - 1, "resid_post")
     path = after.path
     n = stop - start

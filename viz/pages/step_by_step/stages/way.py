@@ -1,4 +1,4 @@
-"""Whose way is walked: a run, and the part of the model that is looked at closely."""
+"""A run and the part of the model shown in detail."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from viz.pages.step_by_step.stages.stage import Array, Axis, Kind, Matrix, Opera
 
 @dataclass(frozen=True)
 class Way:
-    """A run, and what of it is walked in detail.
+    """A run and the part of it shown in detail.
 
     Attributes:
         loaded: the model.
         run: of the sentence.
-        stack, layer, head: of which every stage is shown.
-        position: of the stack that writes: the row whose logits are looked at.
+        stack, layer, head: the part whose every stage is shown.
+        position: the row of the predicting stack whose logits are followed.
     """
 
     loaded: LoadedModel
@@ -43,7 +43,7 @@ class Way:
 
     @property
     def writer(self) -> Stack:
-        """The stack at the end of which the logits are."""
+        """The stack that the logits come from."""
         return "decoder" if self.config.n_decoder_layers else "encoder"
 
     def coder(self, stack: Stack) -> Coder:
@@ -51,11 +51,11 @@ class Way:
         return self.loaded.source if stack == "encoder" else self.loaded.target
 
     def n_layers(self, stack: Stack) -> int:
-        """How many layers a stack has."""
+        """The number of layers in a stack."""
         return self.config.n_encoder_layers if stack == "encoder" else self.config.n_decoder_layers
 
     def record(self, path: str, *part: Any) -> Array:
-        """A recorded tensor, or the part at an index of it."""
+        """A recorded tensor, or its part at an index."""
         array: Array = self.run.trace[path][part or (slice(None),)].numpy()
         return array
 
@@ -64,31 +64,31 @@ class Way:
         return tuple(self.run.trace[path].shape)
 
     def weight(self, path: str, *rows: Any) -> Array:
-        """A weight of the model as torch stores it, or some of its rows: only those leave the device."""
+        """A weight as PyTorch stores it, or some of its rows: only those leave the device."""
         array: Array = self.loaded.model.get_parameter(path)[rows or ...].detach().float().cpu().numpy()
         return array
 
     def n_rows(self, path: str) -> int:
-        """How many rows a weight has."""
+        """The number of rows of a weight."""
         return len(self.loaded.model.get_parameter(path))
 
     def has_weight(self, path: str) -> bool:
-        """Whether the model has a weight of this path: biases are optional."""
+        """True if the model has a weight at this path: biases are optional."""
         module, _, name = path.rpartition(".")
         return getattr(self.loaded.model.get_submodule(module), name, None) is not None
 
     def ids(self, stack: Stack) -> tuple[int, ...]:
-        """What a stack reads."""
+        """A stack's input."""
         read = self.run.encoder_input if stack == "encoder" else self.run.decoder_input
         assert read is not None
         return read.ids
 
     def tokens(self, stack: Stack) -> tuple[str, ...]:
-        """The same as tokens, just as they are."""
+        """A stack's input tokens, verbatim."""
         return self.run.trace.tokens(stack)[0]
 
     def axis(self, stack: Stack, title: str = "token") -> Axis:
-        """The tokens that a stack reads, as an axis."""
+        """A stack's input tokens, as an axis."""
         return Axis(title, tuple(map(visible, self.tokens(stack))), has_words=True)
 
 
@@ -121,12 +121,12 @@ def column(name: str, values: NDArray[Any], rows: Axis, path: str = "", kind: Ki
 
 
 def factor(name: str, value: float, path: str = "") -> Matrix:
-    """One number that all others are multiplied by, or divided."""
+    """A scalar factor or divisor."""
     return Matrix(name, np.array([[value]], np.float32), single(), single(), path=path or name)
 
 
 def biased(way: Way, path: str, part: slice, link: tuple[bool, bool], columns: Axis) -> list[Operand]:
-    """The bias that is added, as a row; nothing where the model has none."""
+    """The added bias as a row; none if the model has no bias."""
     if not way.has_weight(path):
         return []
     values = way.weight(path)[None, part]

@@ -1,4 +1,4 @@
-"""From the last layer to the next token, and what the next step reads."""
+"""From the last layer to the next token and the next step's input."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from viz.pages.step_by_step.stages.stage import ALL, CELL, COLUMN, ROW, Axis, Ma
 from viz.pages.step_by_step.stages.way import Way, biased, factor, numbered, per_token, single
 
 BEST = 12
-"""Entries of the vocabulary that are shown: the most probable ones."""
+"""The number of most probable vocabulary entries shown."""
 
 
 def final_norm(way: Way, stack: Stack) -> Iterator[Stage]:
-    """The norm after a stack's last layer, where it has one."""
+    """The final norm of a stack, if there is one."""
     if way.config.ends_with_norm(stack):
         path = f"{stack}.final_norm"
         yield norm_stage(
@@ -42,7 +42,7 @@ def final_norm(way: Way, stack: Stack) -> Iterator[Stage]:
 
 
 def last_state(way: Way) -> Matrix:
-    """The hidden states that the stack which writes ends with."""
+    """The final hidden states of the predicting stack."""
     if way.writer == "encoder":
         return memory_of(way)
     if way.config.ends_with_norm("decoder"):
@@ -79,12 +79,12 @@ def writing(way: Way) -> Iterator[Stage]:
 
 
 def suppressed(way: Way) -> tuple[int, ...]:
-    """The ids that never come next."""
+    """The suppressed ids, which never come next."""
     return way.coder(way.writer).special_tokens.suppressed
 
 
 def best_ids(way: Way) -> NDArray[np.int64]:
-    """The entries of the vocabulary that are shown, the most probable first."""
+    """The vocabulary entries shown, the most probable first."""
     logits = way.record("logits", 0, way.position).astype(np.float64)
     logits[list(suppressed(way))] = -np.inf
     order = np.argsort(-np.nan_to_num(logits, nan=-np.inf), kind="stable")
@@ -92,7 +92,7 @@ def best_ids(way: Way) -> NDArray[np.int64]:
 
 
 def step_at(way: Way) -> DecodingStep | None:
-    """The step of the run that this row of logits chose the token of; None where it chose none."""
+    """The decoding step that used this row of logits; None if there was none."""
     first = len(way.run.target_ids) - len(way.run.target.ids) - 1 if way.writer == "decoder" else 0
     return next((step for step in way.run.steps if first + step.position == way.position), None)
 
@@ -176,7 +176,7 @@ def _shrunk(way: Way, x: Matrix) -> Stage:
 
 
 def _capped(way: Way, before: Matrix, ids: NDArray[np.int64]) -> Stage:
-    """Logits bent by tanh, so that none passes the cap."""
+    """Logits through tanh, so that none exceeds the cap."""
     cap = way.config.logits_soft_cap
     values = way.record("logits", 0)[:, ids]
     moved = float(np.abs(values - before.values).max())
@@ -248,7 +248,7 @@ def _logits(way: Way, x: Matrix, ids: NDArray[np.int64]) -> Stage:
 
 
 def log_total(way: Way) -> float:
-    """The logarithm of what softmax divides by: of the sum of e^logit over all that may come next."""
+    """The log of the softmax denominator: the sum of e^logit over all allowed tokens."""
     logits = way.record("logits", 0, way.position).astype(np.float64)
     return float(np.logaddexp.reduce(np.delete(logits, list(suppressed(way)))))
 
