@@ -51,7 +51,7 @@ def test_a_block_says_what_is_unusual_in_it() -> None:
     }
     assert "are multiplied by 0.3, not divided by √14. A soft cap keeps scores below 2.5." in about["capped"]
     assert "Rotary bases of the decoder's layers: 9, none, 500." in about["capped"]
-    assert "The first 4 of a head's 10 numbers are turned." in about["parallel"]
+    assert "The first 4 of a head's 10 dimensions are rotated." in about["parallel"]
     assert "It reads the same stream as self-attention, in parallel." in about["parallel"]
     assert "All layers share the same weights." in about["shared"]
     assert "Its output is multiplied by 0.4 before it is added." in about["factors"]

@@ -13,7 +13,7 @@ from transformer.analysis.parts import parts_of, total
     "kind, said",
     [
         ("capped", {"norms before and after", "soft cap keeps scores below 2.5", "9, none, 500", "cap 1.5"}),
-        ("parallel", {"in parallel", "the first 4 of a head's 10 numbers are turned"}),
+        ("parallel", {"in parallel", "the first 4 of a head's 10 dimensions are rotated"}),
         ("shared", {"3 × layer", "the same weights each time", "14 → 30"}),
         ("factors", {"outputs times 0.4", "multiplied by 0.2"}),
         ("shifted", {"it sees the source's padding", "outputs times 0.5"}),

@@ -1,4 +1,4 @@
-"""What a lesson is saved as, and the small file to come back with."""
+"""A lesson as a file, and the small file that brings a reader's answers back."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _open_file() -> None:
 
 
 def _take(found: Progress) -> None:
-    """Add what a file has; its sentence and its model come with it."""
+    """Add a file's answers, and take its sentence and model."""
     progress().take(found)
     st.session_state[_UPLOADS] += 1  # another box, which is empty
     about = Counter((given.model, given.text) for given in found.answers.values()).most_common(1)

@@ -1,4 +1,4 @@
-"""The glossary: all terms in one list, as they are explained wherever they stand."""
+"""The glossary: all terms in one list, with the explanations that pages show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTE = "On the pages each of them is underlined with dots: point at it, or reach
 
 
 def glossary() -> None:
-    """Draw the list, in the order of the alphabet."""
+    """Draw the list, in alphabetical order."""
     with st.expander(f"Glossary: {len(TERMS)} terms", key="glossary"):
         st.caption(NOTE)
         st.markdown("\n".join(map(_entry, sorted(TERMS, key=lambda term: term.name.lower()))))

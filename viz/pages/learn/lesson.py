@@ -40,7 +40,7 @@ END = "To take away"
 
 @st.fragment
 def lesson_view(name: str, subject: Subject) -> None:
-    """Draw a lesson at the step that the reader is at."""
+    """Draw a lesson at the reader's step."""
     if st.session_state[LESSON] != name:
         st.rerun()  # the whole page: a button of this fragment has led to another lesson
     lesson = lessons()[name]
@@ -93,7 +93,7 @@ def _step(key: str, name: str, step: Step, subject: Subject) -> None:
 
 
 def _written(value: float) -> str:
-    """A value of a dial, as it stands on it."""
+    """A dial's value as its label."""
     return "−∞" if value == float("-inf") else f"{value:g}".replace("-", "−")
 
 

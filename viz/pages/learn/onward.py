@@ -1,4 +1,4 @@
-"""Ways from a lesson to the other pages, in the very state that it was about."""
+"""Buttons from a lesson to other pages, in the state that it discussed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All lessons: what each answers, and what the reader has seen of it."""
+"""All lessons: what each answers, and how far the reader got."""
 
 from __future__ import annotations
 

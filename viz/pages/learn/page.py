@@ -22,7 +22,7 @@ ALL_NOTE = "Every answer at once, without predicting."
 
 
 def _enlarge() -> None:
-    """With the class comes large type, and goes with it."""
+    """Large type switches on and off with class mode."""
     set_choice(LARGE, st.session_state[CLASS])
 
 

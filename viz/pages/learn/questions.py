@@ -1,4 +1,4 @@
-"""A question of a lesson: how it is answered, and what is said of the answer."""
+"""Draw a lesson's question, its answer controls and the verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer
 from viz.session import current_theme
 
 WRITTEN = 100
-"""Up to this the largest number that can be typed is told: above it is only what keeps typing errors out."""
+"""A range up to this number is shown; a larger one only guards against typing errors."""
 
 
 def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> bool:
@@ -60,7 +60,7 @@ def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> b
 def _answering(
     lesson: str, question: Question, subject: Subject, given: Answer | None, *, is_revealed: bool
 ) -> None:
-    """Draw what the answer is given with."""
+    """Draw the answer controls."""
     keep = partial(keep_answer, lesson, question, subject)
     key = f"{lesson} {question.name}"
     match question:
@@ -149,7 +149,7 @@ def _choice(
 
 
 def _verdict(verdict: Verdict, known: set[str]) -> None:
-    """What was predicted beside what is."""
+    """The prediction next to the right answer."""
     if verdict.given:
         sign = "✓ Right." if verdict.is_right else "✕ Not quite."
         left, right = st.columns(2)

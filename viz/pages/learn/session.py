@@ -1,4 +1,4 @@
-"""What a reader of the lessons is at: their sentence, what they have predicted, and where they are."""
+"""A reader's state in the lessons: sentence, predictions, position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUBJECT, _PROGRESS, _SHOWN = "lesson subject", "lesson progress", "lesson answe
 
 
 def subject_of(run: Run) -> Subject:
-    """What the lessons are about now. It is kept, with all that was computed of it, until that changes."""
+    """The current subject, cached with everything computed from it until it changes."""
     choice, (text, _) = current_choice(), current_texts()
     kept: tuple[Any, Subject] | None = st.session_state.get(_SUBJECT)
     if kept is None or kept[0] != (choice, text):
@@ -34,7 +34,7 @@ def subject_of(run: Run) -> Subject:
 
 
 def model_said(choice: ModelChoice) -> str:
-    """The model, as answers to questions about it are kept."""
+    """The model's name, under which answers are stored."""
     if choice.random is None:
         return choice.name
     sizes = choice.random
@@ -45,7 +45,7 @@ def model_said(choice: ModelChoice) -> str:
 
 
 def progress() -> Progress:
-    """What this reader has read and answered."""
+    """The steps that this reader read and the answers they gave."""
     kept: Progress = st.session_state.setdefault(_PROGRESS, Progress())
     return kept
 
@@ -59,7 +59,7 @@ def answer_to(lesson: str, question: Question, subject: Subject) -> Answer | Non
 
 
 def keep_answer(lesson: str, question: Question, subject: Subject, answer: Answer) -> None:
-    """Keep a prediction. To be called from a callback."""
+    """Store a prediction. To be called from a callback."""
     progress().answers[lesson, question.name] = Given(model_said(current_choice()), subject.text, answer)
 
 
@@ -69,17 +69,17 @@ def show_answer(lesson: str, question: Question) -> None:
 
 
 def is_shown(lesson: str, question: Question) -> bool:
-    """Whether a class has been shown the answer to a question."""
+    """True once a class was shown the answer to a question."""
     return (lesson, question.name) in st.session_state.get(_SHOWN, ())
 
 
 def note_read(lesson: str, step: int) -> None:
-    """Note that a step has been seen."""
+    """Mark a step as read."""
     progress().read.add((lesson, step))
 
 
 def steps_read(name: str) -> int:
-    """How many steps of a lesson have been seen."""
+    """The number of steps of a lesson that were read."""
     return sum(lesson == name for lesson, _ in progress().read)
 
 

@@ -1,4 +1,4 @@
-"""The lessons, a file each: every module of this folder is one, ordered by their numbers."""
+"""The lessons: every module of this folder is one, ordered by number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.pages.learn.lessons.format.parts import Lesson
 
 @cache
 def lessons() -> Mapping[str, Lesson]:
-    """All lessons by the names of their files, with dashes for underscores; in the order of their numbers."""
+    """All lessons by file name, with dashes for underscores, ordered by number."""
     found = {
         module.name.replace("_", "-"): import_module(f"{__name__}.{module.name}").LESSON
         for module in iter_modules(__path__)

@@ -24,7 +24,7 @@ from viz.pages.learn.lessons.format.subject import Subject
 
 
 def writers(subject: Subject) -> list[float]:
-    """For each of the decoder's rows: 1 if the token is the most probable after it, and else 0."""
+    """For each decoder row: 1 if the token is its most probable next token, else 0."""
     trace = subject.run.trace
     probabilities = next_token_probabilities(
         trace["logits"][0], subject.loaded.target.special_tokens.suppressed
@@ -33,7 +33,7 @@ def writers(subject: Subject) -> list[float]:
 
 
 class Look(NamedTuple):
-    """The head of the cross-attention that is surest, as the word is written."""
+    """The most focused cross-attention head at the word's row."""
 
     layer: int
     head: int
@@ -59,7 +59,7 @@ def _one_row(subject: Subject) -> str:
 
 
 def _shifted(subject: Subject) -> str:
-    """What each row has read, and what it says."""
+    """A table of each row's input and prediction."""
     coder, trace = subject.loaded.target, subject.run.trace
     probabilities = next_token_probabilities(trace["logits"][0], coder.special_tokens.suppressed)
     best, ids = probabilities.max(dim=-1)

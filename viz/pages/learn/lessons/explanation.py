@@ -29,7 +29,7 @@ from viz.theme import Theme
 
 
 def _after_sharpest(subject: Subject) -> float:
-    """The probability left without the sharpest head; without a generator, how far the vector moves."""
+    """The probability without the most focused head; without a generator, the distance the vector moves."""
     place, loss = place_of(subject), sharpest_loss(subject)
     if place.step is None:
         return loss
@@ -84,7 +84,7 @@ def _reason_head(subject: Subject) -> str:
 
 
 def _picture(subject: Subject, layer: int, head: int) -> Shown:
-    """A head, with what it costs to switch it off."""
+    """A head with the cost of switching it off."""
     maps = attention_maps(subject.run.trace, place_of(subject).attention, "weights", layer=layer)
     cost = float(head_losses(subject)[layers_of(subject).index(layer), head])
 

@@ -30,7 +30,7 @@ def attention_of(subject: Subject) -> Attention:
 
 
 def maps_of(subject: Subject) -> AttentionMaps:
-    """Its weights, of all layers and heads."""
+    """The weights of all layers and heads."""
     return subject.kept("heads", lambda: attention_maps(subject.run.trace, attention_of(subject), "weights"))
 
 
@@ -116,7 +116,7 @@ def _reason_blur(subject: Subject) -> str:
 
 
 def _other(subject: Subject) -> int:
-    """Another habit than that of the clearest head: the one that some head has most."""
+    """The strongest habit of any head other than the clearest head's own."""
     most = habits_of(maps_of(subject)).max(axis=(1, 2))
     most[clearest(subject).habit] = -1
     return int(most.argmax())

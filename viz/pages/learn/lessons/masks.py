@@ -1,4 +1,4 @@
-"""Lesson 6: masks, of the future and of the padding."""
+"""Lesson 6: masks for the future and for padding."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from viz.pages.learn.lessons.format.subject import Subject
 PADDING = 5
 """Tokens that follow the sentence in the lesson's batch."""
 STAND_INS = (0.0, -1.0, -5.0, -10.0, -100.0, -math.inf)
-"""What closed scores are set to on the dial."""
+"""Values on the dial for closed scores."""
 
 
 class Row(NamedTuple):
-    """A query of a head of the decoder's first layer that may not look at everything.
+    """A query of the decoder's first layer with some keys closed.
 
     Attributes:
         head, query: which.
@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 def decoder_row(subject: Subject) -> Row:
-    """The row that would give most to the future if nothing were closed."""
+    """The row that would give the most weight to the future without a mask."""
     return subject.kept("row of a mask", lambda: _decoder_row(subject))
 
 

@@ -28,12 +28,12 @@ LAYERS = tuple(f"layer {layer}" for layer in range(DEPTH))
 
 
 def stack_of(subject: Subject) -> Stack:
-    """The stack that is followed: the last."""
+    """The stack to follow: the last."""
     return stacks(subject.run.trace)[-1]
 
 
 class Untrained(NamedTuple):
-    """What an untrained model makes of the reader's sentence.
+    """An untrained model's run of the reader's sentence.
 
     Attributes:
         lengths: (DEPTH + 1, T) of the stream: at the input and after each layer.
@@ -45,7 +45,7 @@ class Untrained(NamedTuple):
 
 
 def untrained(subject: Subject, place: NormPosition) -> Untrained:
-    """The deep twin with its norms at a place: its numbers are kept, and it is not."""
+    """The numbers of the deep twin with a norm position; the twin itself is discarded."""
 
     def measure() -> Untrained:
         twin, stack = deep_twin(subject, place), stack_of(subject)
@@ -58,7 +58,7 @@ def untrained(subject: Subject, place: NormPosition) -> Untrained:
 
 
 def growth_of(subject: Subject, place: NormPosition) -> float:
-    """How many times longer the vectors are after the last layer than before the first, on average."""
+    """The mean factor by which vectors grow from before the first layer to after the last."""
     lengths = untrained(subject, place).lengths
     return float(lengths[-1].mean() / lengths[0].mean())
 

@@ -1,4 +1,4 @@
-"""Lesson 3: one head by hand, from the query to what it puts out."""
+"""Lesson 3: one head by hand, from the query to the output."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from viz.pages.learn.lessons.format.questions import NumberQuestion, Text, Token
 from viz.pages.learn.lessons.format.subject import Subject
 
 WITHIN, SHARE = 0.02, 0.05
-"""How exact is what one computes by hand of rounded numbers."""
+"""The precision of a result computed by hand from rounded numbers."""
 
 
 def _chosen_cell(row: Row) -> dict[str, object]:
-    """What the viewer begins with."""
+    """The viewer's initial choice."""
     return {"attention": row.attention, "layer": 0, "head": row.head, "cell": (row.query, row.first)}
 
 

@@ -37,14 +37,14 @@ def stack_of(subject: Subject) -> Stack:
 
 
 def encoding_of(subject: Subject) -> NDArray[np.float32]:
-    """(T, D): what is added to the embeddings of the run."""
+    """(T, D): the encoding added to the run's embeddings."""
     embedding = "src_embedding" if stack_of(subject) == "encoder" else "tgt_embedding"
     encoding: NDArray[np.float32] = subject.run.trace[f"{embedding}.positions"][0].numpy()
     return encoding
 
 
 def middle(subject: Subject) -> int:
-    """The position that is asked about."""
+    """The position in question."""
     return len(subject.run.trace.tokens(stack_of(subject))[0]) // 2
 
 

@@ -48,7 +48,7 @@ def sublayers_of(subject: Subject) -> list[str]:
 
 
 def added(subject: Subject) -> NDArray[np.float32]:
-    """(L, sublayers): the mean length of what each adds to the stream."""
+    """(L, sublayers): the mean length of each sublayer's addition to the stream."""
     trace, stack = subject.run.trace, stack_of(subject)
     lengths: NDArray[np.float32] = np.stack(
         [
@@ -99,7 +99,7 @@ def active(subject: Subject) -> float:
 
 
 def without(subject: Subject, name: str) -> Effect:
-    """What becomes of the output without one sublayer of layer 0."""
+    """The effect on the output of removing one sublayer of layer 0."""
     path = addition_path(subject.config, f"{stack_of(subject)}.layers.0.{name}")
 
     def nothing(out: Tensor) -> Tensor:

@@ -22,12 +22,12 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)
 
 
 def products_of(row: Row) -> NDArray[np.float64]:
-    """The products of the row's query with the keys that it may look at, not divided."""
+    """The undivided products of the row's query with its open keys."""
     return row.k[row.is_open].astype(np.float64) @ row.q
 
 
 def divisors_of(row: Row) -> list[float]:
-    """What can be chosen on the dial."""
+    """The values on the dial."""
     return sorted({1.0, *(round(multiple * math.sqrt(len(row.q)), 2) for multiple in MULTIPLES)})
 
 
@@ -78,7 +78,7 @@ def _asks_largest(subject: Subject) -> str:
 
 
 def _own(subject: Subject) -> float:
-    """What the model itself divides by."""
+    """The model's own divisor."""
     return 1 / subject.config.attention_factor
 
 

@@ -51,7 +51,7 @@ def tree_of(subject: Subject) -> BeamTree:
 
 
 def greedy_ids(subject: Subject) -> tuple[int, ...]:
-    """What greedy decoding wrote, without the end."""
+    """The greedy output without the end token."""
     run = subject.run
     ids = [step.token_id for step in run.steps]
     return tuple(ids[:-1] if run.finished else ids)
@@ -133,7 +133,7 @@ def _reason_whole(subject: Subject) -> str:
 
 
 def is_greedy_best(subject: Subject) -> bool:
-    """Whether the beam found the same target as greedy decoding."""
+    """True if the beam found the same target as greedy decoding."""
     return tree_of(subject).hypotheses[0].ids == greedy_ids(subject)
 
 

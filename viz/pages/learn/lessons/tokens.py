@@ -101,7 +101,7 @@ def _length(subject: Subject) -> float:
 
 
 def _scale(subject: Subject) -> float:
-    """What embeddings are multiplied by."""
+    """The factor applied to embeddings."""
     return subject.config.embedding_factor
 
 

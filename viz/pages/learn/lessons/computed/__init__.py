@@ -1,1 +1,1 @@
-"""What lessons compute of a run, a subject per file."""
+"""Values that lessons compute from a run, one topic per file."""

@@ -1,4 +1,4 @@
-"""What a token's probability loses when a head is switched off, or a token can't be looked at."""
+"""The cost, in a token's probability, of switching off a head or masking a token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viz.pages.learn.lessons.computed.written import written_of
 from viz.pages.learn.lessons.format.subject import Subject
 
 MOST_HEADS = 64
-"""More are not switched off one by one: each takes a run of the whole model. The last layers are."""
+"""Most heads switched off one by one, from the last layers: each takes a run of the whole model."""
 
 
 class Place(NamedTuple):
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 def place_of(subject: Subject) -> Place:
-    """A word of the output, and the attention by which it is read from the input."""
+    """Choose a word of the output and the attention that reads it from the input."""
     run, trace = subject.run, subject.run.trace
     attention: Attention = "cross" if "cross" in attentions(trace) else attentions(trace)[-1]
     stack, _ = MODULES[attention]
@@ -77,7 +77,7 @@ def layers_of(subject: Subject) -> list[int]:
 
 
 def head_losses(subject: Subject) -> NDArray[np.float64]:
-    """(layers, H): what it costs to switch each head off."""
+    """(layers, H): the cost of switching off each head."""
 
     def losses() -> NDArray[np.float64]:
         heads = range(subject.config.n_heads)
@@ -92,14 +92,14 @@ def head_losses(subject: Subject) -> NDArray[np.float64]:
 
 
 def costliest(subject: Subject) -> tuple[int, int]:
-    """The layer and the head that it costs most to switch off."""
+    """The layer and head that cost most to switch off."""
     losses = head_losses(subject)
     at, head = np.unravel_index(int(losses.argmax()), losses.shape)
     return layers_of(subject)[int(at)], int(head)
 
 
 def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
-    """Switch a head of the attention off: it puts out zeros."""
+    """Switch off a head of the attention: its output becomes zeros."""
     stack, name = MODULES[place_of(subject).attention]
 
     def off(z: Tensor) -> Tensor:
@@ -124,7 +124,7 @@ def without_key(subject: Subject, key: int) -> dict[str, Edit]:
 
 
 def open_keys(subject: Subject) -> NDArray[np.bool_]:
-    """(K,): which keys the row may look at."""
+    """(K,): the keys that the row may attend to."""
     place = place_of(subject)
     is_open: NDArray[np.bool_] = attention_maps(
         subject.run.trace, place.attention, "weights", layer=0
@@ -133,7 +133,7 @@ def open_keys(subject: Subject) -> NDArray[np.bool_]:
 
 
 def key_losses(subject: Subject) -> list[float | None]:
-    """What it costs to close each key; None for one that is closed anyway."""
+    """The cost of masking each key; None for one that is masked anyway."""
 
     def losses() -> list[float | None]:
         is_open = open_keys(subject)
@@ -162,6 +162,6 @@ def sharpest(subject: Subject) -> tuple[int, int]:
 
 
 def sharpest_loss(subject: Subject) -> float:
-    """What it costs to switch that head off."""
+    """The cost of switching off that head."""
     layer, head = sharpest(subject)
     return float(head_losses(subject)[layers_of(subject).index(layer), head])

@@ -1,4 +1,4 @@
-"""What heads do by position, whatever the sentence says."""
+"""Positional habits of heads, independent of the sentence."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from transformer.analysis.attention_maps import AttentionMaps
 
 HABITS = ("itself", "the token before", "the token after", "the first token", "the last token")
-"""What a head may do whatever the sentence says."""
+"""Positional habits that a head may have."""
 
 
 NEIGHBOURS = slice(1, 3)
-"""The habits of looking at the token before or after."""
+"""The habits of attending to the previous or next token."""
 CLEAR = 0.3
-"""A habit of a neighbour with a larger share is clear."""
+"""Above this share, the habit of attending to a neighbour is clear."""
 
 
 class Head(NamedTuple):
@@ -46,7 +46,7 @@ def habits_of(maps: AttentionMaps) -> NDArray[np.float64]:
 
 
 def key_of(maps: AttentionMaps, habit: int) -> NDArray[np.int64]:
-    """(Q,): where each query looks by a habit; outside of the sentence where there is no such token."""
+    """(Q,): the key each query would attend to by a habit; outside the sentence if there is none."""
     query = np.arange(len(maps.query_tokens))
     return (query, query - 1, query + 1, np.zeros_like(query), np.full_like(query, len(query) - 1))[habit]
 
@@ -61,7 +61,7 @@ def rows_with(maps: AttentionMaps, habit: int) -> NDArray[np.bool_]:
 
 
 def clearest_of(maps: AttentionMaps) -> Head:
-    """The head with the clearest habit of looking at a neighbour; where none has one, the clearest of all."""
+    """The head with the clearest neighbour habit or, if none has one, the clearest habit of any kind."""
     habits = habits_of(maps)
     among = habits[NEIGHBOURS] if habits[NEIGHBOURS].max() > CLEAR else habits
     habit, layer, head = np.unravel_index(int(among.argmax()), among.shape)

@@ -1,4 +1,4 @@
-"""The row of one head that lessons 3 and 4 look at."""
+"""The row of one head that lessons 3 and 4 follow."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class Row(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The key that it looks at most."""
+        """The key with the largest weight."""
         return int(self.weights.argmax())
 
     @property
     def second(self) -> int:
-        """The key that comes next."""
+        """The key with the second largest weight."""
         return int(np.argsort(self.weights)[-2])
 
 
 def row_of(subject: Subject) -> Row:
-    """The row of the first layer in which the choice is clearest."""
+    """The row of the first layer with the clearest choice."""
     return subject.kept("one head", lambda: _row(subject))
 
 

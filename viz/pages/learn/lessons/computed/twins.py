@@ -1,4 +1,4 @@
-"""Untrained models beside the reader's own: what is there before any training."""
+"""Untrained twins of the reader's model, to compare training with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz.pages.learn.lessons.format.subject import Subject
 
 SEED = 0
 DEPTH = 12
-"""Layers of a deep twin: in two or three layers hardly anything is seen of what happens in many."""
+"""Layers of a deep twin: two or three would hardly show the effect of depth."""
 MOST_PARAMETERS = 100_000_000
 """Larger models would fill the server's memory."""
 
@@ -24,12 +24,12 @@ def random_twin(subject: Subject, config: TransformerConfig) -> LoadedModel:
 
 
 def deep_twin(subject: Subject, place: NormPosition) -> LoadedModel:
-    """One as wide as the reader's, with `DEPTH` layers per stack and norms at a place."""
+    """A twin as wide as the reader's model, with `DEPTH` layers per stack and the given norm position."""
     return random_twin(subject, _deep(subject.config, place))
 
 
 def too_large(subject: Subject, *, deep: bool) -> str:
-    """Why no random model is made beside a large one; empty where there is no reason."""
+    """Why no twin is made of a large model; empty otherwise."""
     n = total(parts_of(_deep(subject.config, "pre") if deep else subject.config))
     if n <= MOST_PARAMETERS:
         return ""

@@ -1,4 +1,4 @@
-"""A word of the target, the row that writes it, and what becomes of the others when it is changed."""
+"""A word of the target, the row that predicts it, and the effect of changing it on the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.pages.learn.lessons.format.subject import Subject
 
 
 class Written(NamedTuple):
-    """A token of the target, and the row that writes it.
+    """A token of the target and the row that predicts it.
 
     Attributes:
         step: of the target.
@@ -29,7 +29,7 @@ class Written(NamedTuple):
 
 
 def written_of(subject: Subject) -> Written:
-    """A word from the middle of the target; its first token where there is none."""
+    """The first token of a word from the middle of the target."""
     run, coder = subject.run, subject.loaded.target
     words = [any(map(str.isalnum, coder.token(step.token_id))) for step in run.steps]
     ends = [step.token_id in subject.loaded.end_ids for step in run.steps]
@@ -41,7 +41,7 @@ def written_of(subject: Subject) -> Written:
 
 
 def changes_by_last(subject: Subject) -> NDArray[np.float32]:
-    """(T,): the largest change of each row's output when another token is read last."""
+    """(T,): the largest change of each row's output when the last token read is replaced."""
     return subject.kept("changes by last", lambda: _changes_by_last(subject))
 
 
@@ -57,7 +57,7 @@ def _changes_by_last(subject: Subject) -> NDArray[np.float32]:
 
 
 def forced_wrong(subject: Subject) -> tuple[Run, int]:
-    """The run with one wrong word: the second best in the place of the written one; and that word's id."""
+    """The run with the second-best word in place of the chosen one, and that word's id."""
     return subject.kept("forced wrong", lambda: _forced_wrong(subject))
 
 

@@ -1,1 +1,1 @@
-"""What a lesson is saved as, and what a reader keeps of their answers."""
+"""A lesson as a file, and a reader's saved answers."""

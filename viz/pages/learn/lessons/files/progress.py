@@ -1,4 +1,4 @@
-"""What a reader has read and answered, and the small file to come back to it with.
+"""A reader's progress: steps read, questions answered, and the small file that saves both.
 
 A file may come from anybody, so it is read strictly and within limits. It does not say what is right: that is
 computed from the run whenever an answer is shown.
@@ -26,7 +26,7 @@ LONGEST = 10_000
 
 @dataclass(frozen=True)
 class Given:
-    """A prediction.
+    """A reader's prediction.
 
     Attributes:
         model, text: what it is about: a model and a sentence.
@@ -51,7 +51,7 @@ class Progress:
     read: set[tuple[str, int]] = field(default_factory=set)
 
     def take(self, other: Progress) -> None:
-        """Add what another one has; of two answers to a question the other's counts."""
+        """Merge in another's progress; its answers replace earlier ones."""
         self.answers |= other.answers
         self.read |= other.read
 
@@ -78,7 +78,7 @@ def read_progress(content: bytes) -> Progress:
     """Read a file.
 
     Raises:
-        SavedDataError: for what is none.
+        SavedDataError: for any other content.
     """
     value = FILE_KIND.read(content)
     return Progress(
@@ -109,7 +109,7 @@ def _text(entry: Mapping[str, Any], name: str) -> str:
 
 
 def _answer(value: object) -> Answer:
-    """An answer; which one the question allows is looked at when it is shown."""
+    """An answer; whether the question accepts it is checked when it is shown."""
     if type(value) is int or type(value) is float:
         return value
     if isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value):

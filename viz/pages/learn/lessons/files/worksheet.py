@@ -36,7 +36,7 @@ dollarmath_plugin(
 def worksheet(lesson: Lesson, subject: Subject) -> bytes:
     """Make the worksheet of a lesson about a sentence. What the user typed is data in it.
 
-    It has no pictures: those are what the reader goes to the app for, once the sheet is filled in.
+    It has no pictures: those are in the app, once the sheet is filled in.
     """
     title = f"{lesson.number}. {lesson.title}"
     parts = [

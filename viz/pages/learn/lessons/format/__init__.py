@@ -1,1 +1,1 @@
-"""What a lesson is made of, what it is about, and how its questions are judged."""
+"""The parts of a lesson, its subject, and its questions."""

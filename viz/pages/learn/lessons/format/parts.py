@@ -35,11 +35,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Viewing:
-    """The viewer of the run's attention.
+    """The attention viewer, showing the run.
 
     Attributes:
-        chosen: fields of `viz.viewer.choice.Choice` that it begins with.
-        views: those that are offered.
+        chosen: initial fields of `viz.viewer.choice.Choice`.
+        views: the views offered.
     """
 
     chosen: Callable[[Subject], Mapping[str, Any]]
@@ -48,7 +48,7 @@ class Viewing:
 
 @dataclass(frozen=True)
 class Training:
-    """A live training run, to be started by the reader.
+    """A live training run that the reader starts.
 
     Attributes:
         task: what is trained.
@@ -62,7 +62,7 @@ Picture: TypeAlias = Figure | Viewing | Training
 
 @dataclass(frozen=True)
 class Shown:
-    """Words and pictures together: what is seen after a question, or in one case of a contrast."""
+    """Text and pictures shown after a question or in one case of a contrast."""
 
     text: Text = ""
     pictures: Sequence[Picture] = ()
@@ -86,13 +86,13 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Dial:
-    """A number to turn, and what it changes.
+    """A number to vary, and its effect.
 
     Attributes:
         asks: what the number is; a label.
-        values: what it can be.
-        first: what it begins with.
-        shown: what is seen at a value.
+        values: the choices.
+        first: the initial value.
+        shown: the effect of a value.
     """
 
     asks: str
@@ -124,10 +124,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Onward:
-    """A way to continue alone: a page in the very state.
+    """A suggestion for exploring further: a page in a given state.
 
     Attributes:
-        label: what there is to do.
+        label: the suggestion.
         page: its path, one of viz.page_titles.TITLES.
         said: what else its address says, beside model and sentence.
     """
@@ -161,5 +161,5 @@ class Lesson:
 
 
 def seen(shown: Seen, subject: Subject) -> Shown:
-    """What is seen of a subject."""
+    """The text and pictures for a subject."""
     return shown if isinstance(shown, Shown) else shown(subject)

@@ -38,7 +38,7 @@ class Subject:
         return self.loaded.model.config
 
     def is_word(self, stack: Stack) -> NDArray[np.bool_]:
-        """(T,): which tokens of a stack's input are of the sentence, and more than a sign."""
+        """(T,): True for the sentence's tokens that contain a letter or digit."""
         read = self.run.encoder_input if stack == "encoder" else self.run.decoder_input
         assert read is not None
         stop = read.first + len(read.sentence.ids)
@@ -50,7 +50,7 @@ class Subject:
         )
 
     def kept(self, name: str, compute: Callable[[], Value]) -> Value:
-        """Something of this subject that takes a while: computed once."""
+        """Compute a value for this subject once and cache it."""
         if name not in self._kept:
             self._kept[name] = compute()
         value: Value = self._kept[name]
