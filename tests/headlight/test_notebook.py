@@ -16,6 +16,7 @@ NOTEBOOK = ROOT / "docs" / "figures.ipynb"
 PLOTLY = "application/vnd.plotly.v1+json"
 
 
+@pytest.mark.slow
 def test_notebook_runs_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLOTLY_RENDERER", "plotly_mimetype")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # also where the project itself is not installed

@@ -89,7 +89,7 @@ def test_a_sentence_without_words_is_refused_in_words() -> None:
 def test_a_sentence_that_is_too_long_to_look_at_is_refused_in_words() -> None:
     app = opened("toy-en-it", text="the cat " * 40)
     assert not app.header
-    assert any("at most 60 tokens each; this one has" in info.value for info in app.info)
+    assert any("at most 60 tokens each; this sentence has" in info.value for info in app.info)
 
 
 def test_a_mistake_is_made_once_and_only_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,11 +46,12 @@ def curves(app: AppTest) -> dict[str, list[float]]:
     return {trace.get("name", ""): trace["y"] for trace in figure["data"]}
 
 
+@pytest.mark.slow
 def test_the_course_without_the_mistake_stands_beside_that_with_it(app: AppTest) -> None:
     press(app, "Start")
     wait(app, lambda: "Finished" in progress(app))
     assert "loss" in curves(app)
-    assert "This model is trained with a mistake, as the Lab makes it: Target not shifted." in texts(app)
+    assert "This model is trained with a mistake from the Lab: Target not shifted." in texts(app)
     assert not any("as it should be" in name for name in curves(app))
     app.segmented_control(key="leak_trained").set_value("without").run()
     press(app, "Restart")

@@ -107,6 +107,7 @@ def test_the_sidebar_names_the_training_and_leaves_its_course_to_the_page() -> N
     assert notes_elsewhere(app) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("desk")
 def test_a_new_training_begins_with_its_own_last_layer(views: Views) -> None:
     app = open_training(**{**SMALL, "train_layers": "2"}, train_steps="200")
@@ -128,6 +129,7 @@ def n_layers(views: Views) -> int:
     return families(views)[0]["layers"] if "live_viewer" in views.frames else 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("finished_desk")
 def test_the_viewer_has_the_numbers_of_the_moment_that_is_looked_at(
     views: Views, finished: LiveTraining

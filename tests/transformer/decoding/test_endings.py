@@ -82,5 +82,5 @@ def test_repeats_are_blocked_where_sub_words_are_translated() -> None:
 def test_the_words_for_a_target_that_was_stopped() -> None:
     loaded = tiny_subword_model()
     assert why_stopped(loaded, "end", 5) == why_stopped(loaded, None, 5) == ""
-    assert "after 5 sub-words, the most for a source of this length" in why_stopped(loaded, "limit", 5)
-    assert "the last of the model's 61 positions" in why_stopped(loaded, "positions", 60)
+    assert "the limit of 5 sub-words for a source of this length" in why_stopped(loaded, "limit", 5)
+    assert "the model's limit of 61 positions" in why_stopped(loaded, "positions", 60)
