@@ -97,8 +97,16 @@ export class CellPanel {
     this.look = look;
     const focused = /** @type {HTMLElement | null} */ (rootOf(this.box).activeElement);
     const name = this.box.contains(focused) ? focused?.dataset.name : undefined;
+    this.#keepHeight(facts);
     this.#fill(scene, facts);
     if (name) this.#focus(name);
+  }
+
+  /** Keep the height while numbers are pending, so that nothing below jumps. @param {Facts} facts */
+  #keepHeight({ run, family, weights, scores, vectors }) {
+    const lacksScores = family.has.includes("scores") && !scores;
+    const isPending = !run.absent && (!weights || lacksScores || (vectors.areKnown && !vectors.areHere));
+    this.box.style.minHeight = isPending ? `${this.box.offsetHeight}px` : "";
   }
 
   /** Everything that the panel's contents depend on. @param {Scene} scene @param {Facts} facts */
