@@ -235,7 +235,7 @@ def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> Non
     wait_until(page, lambda: map_state(view)["scrolled"] > 0, "it does not scroll")
     at_token(view, TARGETS, 97)
     expected = cross_weights(100, 100)[5, 7, 97]
-    np.testing.assert_array_equal(beside(view, SOURCE)[0], expected)
+    np.testing.assert_allclose(beside(view, SOURCE)[0], expected, rtol=3e-7)  # rescaled by the app
     box = view.locator(".hl-map .hl-box").bounding_box()
     assert box is not None
     assert box["height"] <= 640
