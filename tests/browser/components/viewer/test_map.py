@@ -234,6 +234,7 @@ def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> Non
     view.locator(".hl-map .hl-box").evaluate("box => box.scrollTo(0, 1e6)")
     wait_until(page, lambda: map_state(view)["scrolled"] > 0, "it does not scroll")
     at_token(view, TARGETS, 97)
+    wait_until(page, lambda: beside(view, SOURCE).size > 0, "the head's weights never came")
     expected = cross_weights(100, 100)[5, 7, 97]
     np.testing.assert_allclose(beside(view, SOURCE)[0], expected, rtol=3e-7)  # rescaled by the app
     box = view.locator(".hl-map .hl-box").bounding_box()
