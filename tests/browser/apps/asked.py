@@ -6,9 +6,10 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
+from viz.pages.shared.attention_view import key_of
 from viz.viewer.choice import NAMES
 
-REMEMBERED = {"step", "place", "picked", "turned", *NAMES}
+REMEMBERED = {"step", "place", "picked", "turned", *(key_of("", name) for name in NAMES)}
 """What the app stores in the session, apart from widget values."""
 CHOSEN = {"look": "view"} | {name: name for name in NAMES if name not in ("view", "heads")}
 """Options that say what is chosen in the viewer: option -> its name in `Choice`."""
