@@ -64,7 +64,7 @@ def test_a_link_opens_what_its_sender_saw(page: Page, app_url: str) -> None:
     tree.get_by_role("slider").fill("3")
     settle(page)
     page.locator(".hl-next_tokens").get_by_role("slider").first.fill("39")
-    expect(page.get_by_text("A sentence drawn")).to_be_visible()
+    expect(page.get_by_text("A sentence sampled")).to_be_visible()
     expect(page).to_have_url(re.compile("(?=.*beam_step=3)(?=.*sample_temperature=2.0)"))
     settle(page)
     chosen, link = chosen_node(tree), page.url
@@ -89,7 +89,7 @@ def test_markup_is_shown_as_it_was_typed(page: Page, app_url: str) -> None:
     """By the model that has a token for every character."""
     visit(page, f"{app_url}/decode")
     card = page.get_by_test_id("stMain").get_by_test_id("stVerticalBlock")
-    given = card.filter(has_text="Given: the reference").filter(has_text="log-probability").last
+    given = card.filter(has_text="Forced: the reference").filter(has_text="log-probability").last
     for text in MARKUP:
         type_sentence(page, text)
         settle(page)

@@ -166,7 +166,7 @@ def test_a_tap_explains_a_term_and_the_next_one_opens_its_lesson(page: Page, app
     padding = explained(page, "padding")
     padding.scroll_into_view_if_needed()  # a page that scrolls closes what is explained
     padding.evaluate(TAP)
-    expect(page.locator(TERM)).to_contain_text("What fills up the shorter sentences")
+    expect(page.locator(TERM)).to_contain_text("Tokens that fill the shorter sentences")
     expect(page).to_have_url(f"{app_url}/masks")
     padding.evaluate(TAP)
     expect(heading(page, "6. Masks: what must not be seen")).to_be_visible()

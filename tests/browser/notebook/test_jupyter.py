@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 import headlight
+from tests.browser.conftest import OpenPage
 from tests.browser.notebook.jupyter import jupyter_lab, open_notebook, run_all_cells, run_cell, write_notebook
 from tests.support.missing import missing
 from tests.support.models import tiny_subword_model
@@ -44,7 +45,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_choice_goes_from_the_widget_to_python_and_back(lab: str, page: Page) -> None:
+def test_a_choice_goes_from_the_widget_to_python_and_back(lab: str, open_page: OpenPage) -> None:
+    page = open_page()  # of its own: left open, it would ask for a server that has ended
     run = headlight.run(tiny_subword_model(), TEXT, TARGET)
     open_notebook(page, lab, "run.ipynb")
     run_all_cells(page)
