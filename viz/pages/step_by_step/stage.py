@@ -48,7 +48,7 @@ def recorded(stage: Stage) -> str:
     if not stage.path:
         rows, columns = stage.result.values.shape
         what = "text" if stage.result.kind == "words" else f"{rows:,} × {columns:,}"
-        return f"On the way, not recorded by itself ({what})."
+        return f"Intermediate result, not stored separately ({what})."
     shape = f"({', '.join(stage.shape)}) = ({', '.join(f'{size:,}' for size in stage.sizes)})"
     part = f", of which `[{', '.join(map(_index, stage.part))}]` is shown" if stage.part else ""
     return f"Recorded as `{stage.path}`, shape {shape}{part}"

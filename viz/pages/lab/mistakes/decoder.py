@@ -125,7 +125,7 @@ QUERIES_FROM_MEMORY = Mistake(
     what=(
         "The queries come from the encoder, the keys and values from the decoder. A row is then a token of "
         "the source that looks at the whole target, later tokens included, since nothing masks them there. "
-        "It runs only where both sentences are filled up to one length, as here."
+        "It runs only if both sentences are padded to equal length, as here."
     ),
     wrong="x = cross_attn(query=memory, key=x, value=x)",
     right="x = cross_attn(query=x, key=memory, value=memory)",

@@ -282,7 +282,7 @@ LESSON = Lesson(
         ),
         Step(
             "Padding",
-            "Several sentences go through a model at once, as a **batch**, and are filled up to one length. "
+            "Several sentences go through a model at once, as a **batch**, padded to equal length. "
             "What fills them up, the **padding**, means nothing and must change nothing: the **padding "
             "mask** closes its columns.",
             NumberQuestion(
