@@ -30,7 +30,7 @@ ALL_TEXT = """
 }
 """
 QUIET_MILLISECONDS = 250
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 60.0
 """Longest that anything may take, on a busy machine."""
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {

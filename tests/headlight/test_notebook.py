@@ -22,7 +22,7 @@ def test_notebook_runs_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # also where the project itself is not installed
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     drawn_before = sum("image/png" in output.get("data", {}) for output in outputs(notebook))
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
     figures = [output for output in outputs(notebook) if PLOTLY in output.get("data", {})]
     assert len(figures) == drawn_before > 0
     assert "Mia sorella ha visto un gatto nero." in str(outputs(notebook))

@@ -159,7 +159,7 @@ def test_a_notebook_keeps_the_widget_and_the_table_and_loads_no_app(
         "print(widget.choice['head'], 'streamlit' in sys.modules)",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     (drawn,) = notebook.cells[0].outputs
     assert {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"} <= set(drawn.data)
     assert notebook.cells[2].outputs[0].text == "1 False\n"

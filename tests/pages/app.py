@@ -35,7 +35,7 @@ HOSTILE = {
 
 def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **address: str) -> AppTest:
     """The app as a browser would open it, with these query parameters; None leaves the model out of them."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for key, value in address.items():
         app.query_params[key] = value
     if model is not None:

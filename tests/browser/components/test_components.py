@@ -6,11 +6,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.views import (
+    Traffic,
     check_fits,
     check_reachable,
     grid,
     ink,
     matrix,
+    move_to,
     open_view,
 )
 from tests.browser.conftest import OpenPage
@@ -39,6 +41,16 @@ def test_a_view_fits_every_window_and_is_reached_and_named_by_keyboard(
     page.set_viewport_size({"width": 1920, "height": 900})
     settle(page)
     check_fits(view, 1920)
+
+
+@pytest.mark.parametrize("name", ["tokens", "steps"])
+def test_hovering_sends_nothing(page: Page, traffic: Traffic, url: str, name: str) -> None:
+    view = open_view(page, url, name, VIEWS[name])
+    sent = traffic.sent
+    for step in range(15):
+        move_to(page, view, 40 + 20 * step, 60 + 15 * step)
+    settle(page)
+    assert traffic.sent == sent
 
 
 @pytest.mark.slow

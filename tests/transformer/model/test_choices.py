@@ -41,7 +41,7 @@ UNTRANSPOSED: dict[str, object] = {"merge_heads": "untransposed"}
 @given(cuts=st.sets(st.integers(1, TGT_LENGTH - 1)))
 @example(cuts={1, 2, 3, 4})
 @example(cuts={3})
-@settings(max_examples=3)
+@settings(max_examples=6)
 def test_cached_and_uncached_decoding_agree(changes: dict[str, object], cuts: set[int]) -> None:
     """Token by token, in chunks of any size, all at once; in a batch with padding."""
     model = tiny_transformer(**changes).double()
@@ -100,7 +100,7 @@ def test_recording_changes_nothing_and_every_parameter_gets_a_gradient(changes: 
     more=st.integers(0, 3),
 )
 @example(lengths=[(SRC_LENGTH, TGT_LENGTH), (4, 3)], more=0)
-@settings(max_examples=3)
+@settings(max_examples=6)
 def test_padding_changes_nothing(
     changes: dict[str, object], lengths: list[tuple[int, int]], more: int
 ) -> None:

@@ -34,7 +34,7 @@ TINY = (
 ).split()
 """Two rounds and more through the pairs of `write_pairs`, the last batches of a round being fewer."""
 
-PATIENCE = 300.0
+PATIENCE = 60.0
 """Seconds that a busy machine may take for what is a matter of one."""
 
 # What is loaded at the first use is loaded once for all forks.

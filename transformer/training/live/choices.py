@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 from transformer.model.config import NORM_POSITIONS, NormPosition
 from transformer.training.plan import (
@@ -72,23 +73,7 @@ def live_plan(
     Raises:
         PlanError: for an unknown choice, or a number out of range.
     """
-    given = dict(locals())
-    for name, allowed in CHOICES.items():
-        if given[name] not in allowed:
-            raise PlanError(f"{name} is {given[name]!r}: choose one of {', '.join(allowed)}.")
-    for name, (least, most) in RANGES.items():
-        value = given[name]
-        if type(value) is not int or not least <= value <= most:
-            raise PlanError(f"{name} is {value!r}: it must be a whole number from {least:,} to {most:,}.")
-    if type(peak) not in (int, float) or not 0 < peak <= 1:
-        raise PlanError(f"peak is {peak!r}: it must be above 0 and at most 1.")
-    if leak:
-        find_leak(leak)
-    if d_model % 2 or d_model % n_heads:
-        raise PlanError(
-            f"d_model {d_model} can't be split into {n_heads} equal heads, or is odd: choose an even width "
-            "that the number of heads divides."
-        )
+    _check(dict(locals()))
     return TrainingPlan(
         data=DataPlan(task=task),
         model=ModelPlan(
@@ -114,3 +99,25 @@ def live_plan(
         ),
         checks=CheckPlan(save_every=steps, snapshots=N_SNAPSHOTS, log_every=1),
     )
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Raise PlanError unless the arguments of `live_plan` are possible."""
+    for name, allowed in CHOICES.items():
+        if given[name] not in allowed:
+            raise PlanError(f"{name} is {given[name]!r}: choose one of {', '.join(allowed)}.")
+    for name, (least, most) in RANGES.items():
+        value = given[name]
+        if type(value) is not int or not least <= value <= most:
+            raise PlanError(f"{name} is {value!r}: it must be a whole number from {least:,} to {most:,}.")
+    peak = given["peak"]
+    if type(peak) not in (int, float) or not 0 < peak <= 1:
+        raise PlanError(f"peak is {peak!r}: it must be above 0 and at most 1.")
+    if given["leak"]:
+        find_leak(given["leak"])
+    d_model, n_heads = given["d_model"], given["n_heads"]
+    if d_model % 2 or d_model % n_heads:
+        raise PlanError(
+            f"d_model {d_model} can't be split into {n_heads} equal heads, or is odd: choose an even width "
+            "that the number of heads divides."
+        )

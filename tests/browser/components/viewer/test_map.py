@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.apps.synthetic import cross_weights
+from tests.browser.apps.synthetic import held_run
 from tests.browser.components.views import ink, move_to, open_view, state
 from tests.browser.headlight import wait_until
 from tests.support.runs import ran
@@ -235,8 +235,8 @@ def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> Non
     wait_until(page, lambda: map_state(view)["scrolled"] > 0, "it does not scroll")
     at_token(view, TARGETS, 97)
     wait_until(page, lambda: beside(view, SOURCE).size > 0, "the head's weights never came")
-    expected = cross_weights(100, 100)[5, 7, 97]
-    np.testing.assert_allclose(beside(view, SOURCE)[0], expected, rtol=3e-7)  # rescaled by the app
+    expected = held_run((6, 8), (100, 100)).attentions["cross"].weights(5)[7, 97]
+    np.testing.assert_array_equal(beside(view, SOURCE)[0], expected)
     box = view.locator(".hl-map .hl-box").bounding_box()
     assert box is not None
     assert box["height"] <= 640

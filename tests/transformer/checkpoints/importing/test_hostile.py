@@ -61,7 +61,7 @@ def words_on(raw: RawCheckpoint) -> str:
         assert time.process_time() - began < 2
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("family", SMALL)
 def test_any_configuration_is_planned_or_refused(
@@ -75,7 +75,7 @@ def test_any_configuration_is_planned_or_refused(
     assert len(words_on(raw)) < 1_000
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 @pytest.mark.parametrize("family", SMALL)
 @pytest.mark.parametrize("with_config", [True, False])

@@ -162,7 +162,7 @@ def test_ids_and_text_are_the_same(side: Side) -> None:
         assert side.writer.decode(ids) == side.theirs.decode(ids, skip_special_tokens=True)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text() | st.text(alphabet="ab '’▁<>/s[MASK]é猫🦝\u0301\n\t  ğ"))
 def test_ids_of_any_text_are_the_same(side: Side, text: str) -> None:
     assert side.framed(text) == side.theirs(text)["input_ids"]
