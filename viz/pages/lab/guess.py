@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from transformer.analysis.changes import first_parted, in_words
-from transformer.run import Run
 from viz.pages.lab.mistakes import MISTAKES
 from viz.pages.lab.mistakes.drawing import drawn, guessable
 from viz.pages.lab.mistakes.mistake import Level, Mistake
@@ -28,8 +27,7 @@ from viz.pages.lab.session import Broke, break_it, guess_of, keep_guess
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.explain import prose
 from viz.pages.shared.literal_text import escaped
-from viz.pages.shared.sentence import run_or_warn
-from viz.session import current_choice, current_model
+from viz.pages.shared.sentence import SentenceRun, run_or_warn
 from viz.viewer.viewer_run import view_run
 from viz.widgets import LARGEST_SEED, clamp_choice, in_a_row, pick_button, pick_seed, set_choice
 
@@ -44,9 +42,9 @@ _FEWEST = 2
 
 
 @st.fragment
-def guess_view(run: Run) -> None:
+def guess_view(sentence: SentenceRun) -> None:
     """Draw the patient, the choices and, after the guess, the verdict."""
-    config = current_model().model.config
+    config = sentence.config
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level: Level = pick_button(in_a_row(), "Level", LEVELS, key=LEVEL, help=LEVELS_NOTE)
         seed = pick_seed(
@@ -67,16 +65,16 @@ def guess_view(run: Run) -> None:
         "One mistake is made in the model, with the same weights and the same sentence. Look at what it "
         "does, then say which it is."
     )
-    broke = run_or_warn(lambda: break_it(mistake, run), "Breaking the model …")
+    broke = run_or_warn(lambda: break_it(mistake, sentence), "Breaking the model …")
     if broke is None:
         return
     _patient(broke)
     st.header("Which mistake is it?")
-    about = (current_choice(), level, seed)
+    about = (sentence.choice, level, seed)
     guessed = guess_of(about)
     _guessing(options, guessed, f"guess {level} {seed}", lambda name: keep_guess(about, name))
     if guessed is not None:
-        _verdict(broke, MISTAKES[guessed], run)
+        _verdict(broke, MISTAKES[guessed], sentence)
 
 
 def _patient(broke: Broke) -> None:
@@ -123,7 +121,7 @@ def _guessing(options: list[Mistake], guessed: str | None, key: str, keep: Calla
         st.form_submit_button("That is it", on_click=take)
 
 
-def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
+def _verdict(broke: Broke, guessed: Mistake, sentence: SentenceRun) -> None:
     """Name the mistake and show the evidence."""
     mistake = broke.mistake
     is_right = guessed.name == mistake.name
@@ -136,7 +134,7 @@ def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
         prose(escaped(mistake.what))
         symptom_numbers(broke.symptom)
         if not is_right:
-            _against(broke, guessed, run)
+            _against(broke, guessed, sentence)
     st.markdown(f"**Where to look.** {_where(broke)}")
     if first_parted(broke.changes) is not None:
         compared(broke.broken, first_changed(broke), key="verdict_picture")
@@ -144,9 +142,9 @@ def _verdict(broke: Broke, guessed: Mistake, run: Run) -> None:
         st.rerun()  # the switch is drawn outside this fragment
 
 
-def _against(broke: Broke, guessed: Mistake, run: Run) -> None:
+def _against(broke: Broke, guessed: Mistake, sentence: SentenceRun) -> None:
     """Say what the guessed mistake would have shown."""
-    other = run_or_warn(lambda: break_it(guessed, run), "Making your mistake too …")
+    other = run_or_warn(lambda: break_it(guessed, sentence), "Making your mistake too …")
     if other is None:
         return
     symptom = other.symptom

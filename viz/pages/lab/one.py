@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis.doctor.examine import examine_model
-from transformer.run import Run
 from viz.pages.lab.mistakes.mistake import Mistake
 from viz.pages.lab.number import symptom_numbers
 from viz.pages.lab.outputs import BROKEN, SOUND, outputs
@@ -16,14 +15,13 @@ from viz.pages.lab.training import leak_section
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.findings import show_findings
 from viz.pages.shared.literal_text import escaped
-from viz.pages.shared.sentence import run_or_warn
-from viz.session import current_model
+from viz.pages.shared.sentence import SentenceRun, run_or_warn
 
 
 @st.fragment
-def mistake_view(run: Run) -> None:
-    """Draw the mistake that is picked, made in the chosen model on the sentence of a sound run."""
-    config = current_model().model.config
+def mistake_view(sentence: SentenceRun) -> None:
+    """Draw the picked mistake, made in the model on the sentence."""
+    config = sentence.config
     mistake = pick_mistake(config)
     st.header(mistake.title)
     prose(escaped(mistake.what))
@@ -31,7 +29,7 @@ def mistake_view(run: Run) -> None:
     if why := mistake.unfit(config):
         st.info(escaped(why))
     else:
-        broke = run_or_warn(lambda: break_it(mistake, run), "Breaking the model …")
+        broke = run_or_warn(lambda: break_it(mistake, sentence), "Breaking the model …")
         if broke is not None:
             _effects(broke)
     _in_code(mistake)

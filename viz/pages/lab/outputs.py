@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.loaded import LoadedModel
 from transformer.model_input import why_stopped
 from transformer.run import Run
 from viz.pages.lab.session import Broke
 from viz.pages.shared.literal_text import show_text
 from viz.pages.shared.tokens import show_steps
-from viz.session import current_model
 
 SOUND, BROKEN = "As it should be", "With the mistake"
 NO_NUMBERS = "Nothing: its scores are not numbers (NaN), so that no token can be chosen."
@@ -27,7 +27,7 @@ def outputs(broke: Broke, *, key: str, names: tuple[str, str] = (SOUND, BROKEN))
     ):
         with column, st.container(border=True):
             st.markdown(f"**{name}**")
-            _written(written)
+            _written(written, broke.case.loaded)
     if not sound.steps:
         how_far = broke.changes[-1].size
         st.caption(f"The numbers of the two are {how_far:.2f} apart: 0 is equal, 1 nothing in common.")
@@ -37,11 +37,15 @@ def outputs(broke: Broke, *, key: str, names: tuple[str, str] = (SOUND, BROKEN))
     for column, name, run in zip(st.columns(2, gap="medium"), names, (broken.sound, broken.run), strict=True):
         with column:
             st.markdown(f"**{name}**")
-            _steps(run, key=f"{key} {names.index(name)}", title=f"{name}: position by position")
+            _steps(
+                run,
+                broke.case.loaded,
+                key=f"{key} {names.index(name)}",
+                title=f"{name}: position by position",
+            )
 
 
-def _written(run: Run) -> None:
-    loaded = current_model()
+def _written(run: Run, loaded: LoadedModel) -> None:
     if not run.steps:
         st.caption(
             f"Nothing, in words: this model has no generator. It puts out {loaded.model.config.d_model} "
@@ -55,8 +59,8 @@ def _written(run: Run) -> None:
             st.caption(stopped)
 
 
-def _steps(run: Run, *, key: str, title: str) -> None:
+def _steps(run: Run, loaded: LoadedModel, *, key: str, title: str) -> None:
     if not run.has_numbers:
         st.caption("No step has a probability: the scores are not numbers.")
         return
-    show_steps(run, current_model().target, key=key, title=title, forced=run.decoder_input is not None)
+    show_steps(run, loaded.target, key=key, title=title, forced=run.decoder_input is not None)

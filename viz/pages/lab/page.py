@@ -18,4 +18,4 @@ st.markdown(
 mode = pick_mode()
 sentence = sentence_box(with_target=False, most_tokens=MOST_TOKENS)
 if sentence is not None:
-    (guess_view if mode == GUESS else mistake_view)(sentence.run)
+    (guess_view if mode == GUESS else mistake_view)(sentence)

@@ -13,10 +13,9 @@ from transformer.analysis.changes import Change, changes, head_changes
 from transformer.analysis.doctor.examine import examine_model
 from transformer.analysis.doctor.findings import Finding
 from transformer.loaded import LoadedModel
-from transformer.run import Run
 from viz.pages.lab.mistakes.mistake import Broken, Case, Mistake, Symptom
-from viz.session import ModelChoice, current_choice, current_model
-from viz.text_session import current_texts
+from viz.pages.shared.sentence import SentenceRun
+from viz.session import ModelChoice
 
 Result = TypeVar("Result")
 _BROKEN, _COMPLAINTS, _GUESSES = "broken in the lab", "complaints in the lab", "guesses in the lab"
@@ -28,16 +27,18 @@ MOST_COMPLAINTS = 40
 
 @dataclass(frozen=True)
 class Broke:
-    """A mistake in the model and sentence that are chosen.
+    """A mistake made in a model and a sentence.
 
     Attributes:
-        mistake: which.
+        mistake: the mistake.
+        choice: the model, as caches know it.
         case: the sound model and its run.
         broken: what the broken one gives.
         symptom: the number that gives it away.
     """
 
     mistake: Mistake
+    choice: ModelChoice
     case: Case
     broken: Broken
     symptom: Symptom
@@ -53,24 +54,23 @@ class Broke:
         return head_changes(self.broken.sound.trace, self.broken.run.trace)
 
 
-def break_it(mistake: Mistake, run: Run) -> Broke:
-    """Make a mistake in the chosen model, and run the sentence that is typed.
+def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
+    """Make a mistake in a model, and run a sentence in it.
 
     Args:
-        mistake: one that the model is not unfit for.
-        run: the sound run of the sentence.
+        mistake: one that fits the model.
+        sentence: the sound model with its run.
 
     Raises:
         SentenceError: for a sentence that the broken model can't be run on.
     """
-    choice, (text, _) = current_choice(), current_texts()
 
     def compute() -> Broke:
-        case = Case(current_model(), run)
+        case = Case(sentence.loaded, sentence.run)
         broken = mistake.broken(case)
-        return Broke(mistake, case, broken, mistake.symptom(case, broken))
+        return Broke(mistake, sentence.choice, case, broken, mistake.symptom(case, broken))
 
-    return _kept(_BROKEN, MOST_BROKEN, (choice, text, mistake.name), compute)
+    return _kept(_BROKEN, MOST_BROKEN, (sentence.key, mistake.name), compute)
 
 
 def new_findings(broke: Broke) -> list[Finding]:
@@ -78,11 +78,11 @@ def new_findings(broke: Broke) -> list[Finding]:
 
     Nothing is found where the model is sound.
     """
-    choice, loaded = current_choice(), broke.broken.loaded
+    loaded = broke.broken.loaded
     if loaded is None:
         return []
-    usual = {(f.check, f.title) for f in _complaints(choice, "", broke.case.loaded)}
-    found = _complaints(choice, broke.mistake.name, loaded)
+    usual = {(f.check, f.title) for f in _complaints(broke.choice, "", broke.case.loaded)}
+    found = _complaints(broke.choice, broke.mistake.name, loaded)
     return [finding for finding in found if (finding.check, finding.title) not in usual]
 
 

@@ -42,4 +42,4 @@ else:
         st.toggle("Show all answers", key=ALL, bind="query-params", help=ALL_NOTE)
         st.toggle("For a class", key=CLASS, bind="query-params", help=CLASS_NOTE, on_change=_enlarge)
     if sentence is not None:
-        lesson_view(name, subject_of(sentence.run))
+        lesson_view(name, subject_of(sentence))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from transformer.run import Run
 from viz.address import remember
 from viz.page_titles import PAGES
 from viz.pages.learn.lessons import lessons
@@ -14,21 +11,19 @@ from viz.pages.learn.lessons.files.progress import Given, Progress
 from viz.pages.learn.lessons.format.parts import Lesson
 from viz.pages.learn.lessons.format.questions import Answer, Question
 from viz.pages.learn.lessons.format.subject import Subject
-from viz.session import ModelChoice, current_choice, current_model
-from viz.text_session import current_texts
+from viz.pages.shared.sentence import SentenceRun
+from viz.session import ModelChoice, RunKey, current_choice
 
 LESSON, STEP, CLASS, ALL = "lesson", "step", "class", "answers"
 """Names in the address: the lesson, the step in it, whether a teacher shows the answers, whether all are."""
 _SUBJECT, _PROGRESS, _SHOWN = "lesson subject", "lesson progress", "lesson answers shown"
 
 
-def subject_of(run: Run) -> Subject:
-    """The current subject, cached with everything computed from it until it changes."""
-    choice, (text, _) = current_choice(), current_texts()
-    kept: tuple[Any, Subject] | None = st.session_state.get(_SUBJECT)
-    if kept is None or kept[0] != (choice, text):
-        subject = Subject(current_model(), run, text)
-        kept = ((choice, text), subject)
+def subject_of(sentence: SentenceRun) -> Subject:
+    """The subject of a sentence, cached with everything computed from it until it changes."""
+    kept: tuple[RunKey, Subject] | None = st.session_state.get(_SUBJECT)
+    if kept is None or kept[0] != sentence.key:
+        kept = sentence.key, Subject(sentence.loaded, sentence.run, sentence.text)
         st.session_state[_SUBJECT] = kept
     return kept[1]
 

@@ -13,4 +13,4 @@ st.markdown(
 )
 sentence = sentence_box(most_tokens=MOST_TOKENS)
 if sentence is not None:
-    walk(sentence.run)
+    walk(sentence)

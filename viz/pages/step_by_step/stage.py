@@ -13,17 +13,17 @@ from viz.pages.step_by_step.pictures import pictures_of
 from viz.pages.step_by_step.stages.source import Lines
 from viz.pages.step_by_step.stages.stage import Stage
 from viz.pages.step_by_step.stages.way import Way
-from viz.session import current_theme
+from viz.theme import Theme
 
 
-def show_stage(stage: Stage, number: int, n_stages: int, way: Way) -> None:
+def show_stage(stage: Stage, number: int, n_stages: int, way: Way, theme: Theme) -> None:
     """Draw a stage."""
     st.header(stage.title)
     st.caption(f"Stage {number + 1} of {n_stages}{_where(stage, way)}")
     stage_view(
         pictures_of(stage, way),
         stage=f"{stage.name} {stage.stack} {way.layer} {way.head}",
-        colors=current_theme(),
+        colors=theme,
         key="stage_pictures",
         title=f"{stage.title}: the numbers of this stage",
     )

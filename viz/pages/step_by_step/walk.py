@@ -6,10 +6,10 @@ from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
-from transformer.run import Run
 from viz.components.architecture import architecture_view
 from viz.components.bridge import clock
 from viz.pages.checkpoint.drawing import stacks_of
+from viz.pages.shared.sentence import SentenceRun
 from viz.pages.step_by_step.session import (
     SECONDS_A_STAGE,
     SLIDER,
@@ -27,30 +27,29 @@ from viz.pages.step_by_step.stage import show_stage
 from viz.pages.step_by_step.stages.stage import Stage
 from viz.pages.step_by_step.stages.walk import stages_of
 from viz.pages.step_by_step.stages.way import Way
-from viz.session import current_choice, current_model, current_theme, magnification
-from viz.text_session import current_texts
+from viz.session import magnification
+from viz.theme import Theme
 
 
 @st.fragment
-def walk(run: Run) -> None:
+def walk(sentence: SentenceRun) -> None:
     """Draw the current stage; while it plays, a clock calls this again."""
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with bar:
-        way = pick_way(current_model(), run)
+        way = pick_way(sentence.loaded, sentence.run)
     stages = stages_of(way)
-    subject = (current_choice(), current_texts())
-    at = play_on([stage.name for stage in stages], current_stage(stages), subject)
+    at = play_on([stage.name for stage in stages], current_stage(stages), sentence.key)
     clock(SECONDS_A_STAGE if is_playing() else None, key="stage_clock")
     with bar:
-        _buttons(stages, at, subject)
+        _buttons(stages, at, sentence.key)
     _slider(stages, at)
     # In large type the pictures need the whole width.
     is_large = magnification() > 1
     left, right = (st.container(), st.container()) if is_large else st.columns([7, 3], gap="medium")
     with left:
-        show_stage(stages[at], at, len(stages), way)
+        show_stage(stages[at], at, len(stages), way, sentence.theme)
     with right:
-        _drawing(way, stages[at])
+        _drawing(way, stages[at], sentence.theme)
 
 
 def _buttons(stages: Sequence[Stage], at: int, subject: Hashable) -> None:
@@ -78,10 +77,10 @@ def _slider(stages: Sequence[Stage], at: int) -> None:
     )
 
 
-def _drawing(way: Way, stage: Stage) -> None:
+def _drawing(way: Way, stage: Stage, theme: Theme) -> None:
     architecture_view(
         stacks_of(way.config),
-        colors=current_theme(),
+        colors=theme,
         key="way_architecture",
         title="Where we are in the model; a block leads to its first stage",
         here=stage.block,
