@@ -26,7 +26,7 @@ TEXT, TARGET = "the cat saw a dog", "il gatto"
 def test_the_browser_gets_the_weights_that_the_model_computed() -> None:
     run = headlight.run(KINDS["relative"](), TEXT)
     data, arrays = unpack_frame(headlight.show(run).frame)
-    assert [family["name"] for family in data["families"]] == run.attentions
+    assert [attn["name"] for attn in data["attentions"]] == run.attentions
     for attention in run.attentions:
         np.testing.assert_array_equal(arrays[f"weights:{attention}/values"], run.maps(attention).values)
 

@@ -59,16 +59,16 @@ def test_queries_and_keys_may_be_different_tokens() -> None:
     given = layers(keys=KEYS)
     widget = headlight.show_attention(given, tokens(QUERIES, "q"), tokens(KEYS, "k"))
     data, arrays = unpack_frame(widget.frame)
-    (family,) = data["families"]
-    assert data["sides"][family["queries"]]["tokens"] == tokens(QUERIES, "q")
-    assert data["sides"][family["keys"]]["tokens"] == tokens(KEYS, "k")
+    (attn,) = data["attentions"]
+    assert data["sides"][attn["queries"]]["tokens"] == tokens(QUERIES, "q")
+    assert data["sides"][attn["keys"]]["tokens"] == tokens(KEYS, "k")
     np.testing.assert_array_equal(arrays["weights:cross/values"], np.concatenate(given))
 
 
 def test_causal_attention_is_recognised() -> None:
     given = [np.tril(layer) / np.tril(layer).sum(-1, keepdims=True) for layer in layers()]
     data, _ = unpack_frame(headlight.show_attention(given, tokens(QUERIES)).frame)
-    assert [(family["name"], family["causal"]) for family in data["families"]] == [("decoder", True)]
+    assert [(attn["name"], attn["causal"]) for attn in data["attentions"]] == [("decoder", True)]
 
 
 ENCODER_DECODER = {
@@ -111,7 +111,7 @@ def test_calls_of_bertviz_work(call: str) -> None:
     given, options, expected = BERTVIZ_CALLS[call]
     widget = headlight.show_attention(*given, **options)
     data, _ = unpack_frame(widget.frame)
-    assert [family["name"] for family in data["families"]] == expected
+    assert [attn["name"] for attn in data["attentions"]] == expected
     if "heads" in options or "include_heads" in options:
         assert (widget.choice["layer"], widget.choice["head"], widget.choice["heads"]) == (1, 1, (1, 2))
 
@@ -123,7 +123,7 @@ def test_two_sentences_can_be_looked_at_by_themselves() -> None:
     np.testing.assert_array_equal(arrays["weights:ba/values"], whole[:, :, 2:, :2])
     causal = [np.tril(layer) / np.tril(layer).sum(-1, keepdims=True) for layer in layers()]
     data, _ = unpack_frame(headlight.show_attention(causal, tokens(QUERIES), 2).frame)
-    assert [family["name"] for family in data["families"]] == ["decoder", "aa", "ba", "bb"]
+    assert [attn["name"] for attn in data["attentions"]] == ["decoder", "aa", "ba", "bb"]
 
 
 @pytest.mark.parametrize(

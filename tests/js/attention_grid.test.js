@@ -118,11 +118,11 @@ test("ranks rise or fall, and equal scores keep their order", () => {
 });
 
 test("heads are ordered only by scores that distinguish them", () => {
-  /** @param {object} family @param {number[]} special @returns {string[]} */
-  const orders = (family, special) =>
+  /** @param {object} attn @param {number[]} special @returns {string[]} */
+  const orders = (attn, special) =>
     ordersOf(
       /** @type {any} */ ({ sides: { encoder: { special }, decoder: { special } } }),
-      /** @type {any} */ ({ queries: "decoder", keys: "encoder", layers: 2, heads: 3, ...family }),
+      /** @type {any} */ ({ queries: "decoder", keys: "encoder", layers: 2, heads: 3, ...attn }),
     );
   assert.ok(!orders({}, [0]).includes("distance"), "two sentences have no common positions");
   assert.ok(orders({ keys: "decoder" }, [0]).includes("distance"));

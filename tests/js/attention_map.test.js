@@ -243,7 +243,7 @@ const held = new ViewerRun({
       written: [],
     },
   },
-  families: [
+  attentions: [
     {
       name: "cross",
       label: "Cross-attention",
@@ -274,7 +274,7 @@ const choice = /** @type {import("../../viz/components/attention/choice.js").Cho
 });
 
 test("hidden mass is the average over the rows and heads that are shown", () => {
-  const sheet = new Sheet(held, held.families[0], choice);
+  const sheet = new Sheet(held, held.attentions[0], choice);
   assert.deepEqual(sheet.queries, ["c"]);
   assert.equal(hiddenMass(sheet, 0, [0]), 0.25);
   assert.equal(hiddenMass(sheet, 0, [0, 1]), 0.375);

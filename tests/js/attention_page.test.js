@@ -18,7 +18,7 @@ test("a block is read and unpacked", async () => {
   assert.deepEqual(await unzipped(bytesOf(packed)), Uint8Array.of(0, 255, 7));
 });
 
-const FAMILY = /** @type {any} */ ({
+const ATTENTION = /** @type {any} */ ({
   name: "cross",
   queries: "decoder",
   keys: "encoder",
@@ -38,7 +38,7 @@ const held = (steps, exact = {}) =>
       whole: true,
       absent: "not here",
       sides: { encoder: { tokens: ["a", "b"] }, decoder: { tokens: ["c"] } },
-      families: [FAMILY],
+      attentions: [ATTENTION],
       rounded: ["weights:cross/values"],
       "weights:cross/values": Uint16Array.from(steps),
       ...exact,
@@ -47,13 +47,13 @@ const held = (steps, exact = {}) =>
 
 test("rounded weights are the middles of their steps, from 0 to 1", () => {
   const run = held([0, 20_000, 3, 4]);
-  assert.deepEqual(run.weights(FAMILY, 0, 0), Float32Array.of(0, 1));
-  assert.deepEqual(run.weights(FAMILY, 0, 1), Float32Array.of(3.5 / 20_000, 4.5 / 20_000));
-  assert.equal(run.precision(FAMILY, 0, 0), ROUNDED);
+  assert.deepEqual(run.weights(ATTENTION, 0, 0), Float32Array.of(0, 1));
+  assert.deepEqual(run.weights(ATTENTION, 0, 1), Float32Array.of(3.5 / 20_000, 4.5 / 20_000));
+  assert.equal(run.precision(ATTENTION, 0, 0), ROUNDED);
 });
 
 test("the middle of a step rounds like all numbers in it, to any decimals", () => {
-  const [below, above] = held([2_499, 2_500, 0, 0]).weights(FAMILY, 0, 0) ?? [];
+  const [below, above] = held([2_499, 2_500, 0, 0]).weights(ATTENTION, 0, 0) ?? [];
   assert.deepEqual([below.toFixed(2), above.toFixed(2)], ["0.12", "0.13"]);
   assert.deepEqual([below.toFixed(4), above.toFixed(4)], ["0.1250", "0.1250"]);
 });
@@ -63,15 +63,15 @@ test("exact numbers are preferred, and absent ones are noted as missing", () => 
     "head:cross:0:1/weights": Float32Array.of(0.125, 0.875),
     "head_scores:cross:0:1/scores": Float32Array.of(-1, 1),
   });
-  assert.deepEqual(run.weights(FAMILY, 0, 1), Float32Array.of(0.125, 0.875));
-  assert.equal(run.precision(FAMILY, 0, 1), "");
-  assert.deepEqual(run.scores(FAMILY, 0, 1), Float32Array.of(-1, 1));
-  assert.equal(run.scores(FAMILY, 0, 0), null);
+  assert.deepEqual(run.weights(ATTENTION, 0, 1), Float32Array.of(0.125, 0.875));
+  assert.equal(run.precision(ATTENTION, 0, 1), "");
+  assert.deepEqual(run.scores(ATTENTION, 0, 1), Float32Array.of(-1, 1));
+  assert.equal(run.scores(ATTENTION, 0, 0), null);
   assert.deepEqual([...run.missing], ["head_scores:cross:0:0"]);
 });
 
 test("where no array says which cells are closed, none is, or those of later keys", () => {
   const run = held([0, 0, 0, 0]);
-  assert.deepEqual([...run.closed(FAMILY)], [0, 0]);
-  assert.deepEqual([...held([0, 0, 0, 0]).closed({ ...FAMILY, causal: true })], [0, 1]);
+  assert.deepEqual([...run.closed(ATTENTION)], [0, 0]);
+  assert.deepEqual([...held([0, 0, 0, 0]).closed({ ...ATTENTION, causal: true })], [0, 1]);
 });

@@ -8,7 +8,7 @@ import { Sheet } from "../../viz/components/attention/sheet.js";
 const WEIGHTS = Float32Array.of(0.25, 0.25, 0.375, 0.125, 0.5, 0, 0, 0.5, 0, 0.125, 0.125, 0.75);
 const LENGTHS = Float32Array.of(2, 1, 4, 3);
 
-const family = {
+const attn = {
   name: "cross",
   queries: "decoder",
   keys: "encoder",
@@ -25,7 +25,7 @@ function sheet(changed = {}, closed = Array(12).fill(0), decoder = {}) {
     /** @type {any} */ ({
       run: "r",
       whole: true,
-      families: [family],
+      attentions: [attn],
       others: [],
       views: ["head"],
       sides: {
@@ -51,7 +51,7 @@ function sheet(changed = {}, closed = Array(12).fill(0), decoder = {}) {
     }),
   );
   const choice = { by: "token", rows: "read", special: "keep", ...changed };
-  return new Sheet(run, /** @type {any} */ (family), /** @type {any} */ (choice));
+  return new Sheet(run, /** @type {any} */ (attn), /** @type {any} */ (choice));
 }
 
 const numbers = (/** @type {Float32Array | null} */ values) => [...(values ?? [])];

@@ -106,10 +106,10 @@ test("between words a key's parts add up and a query's are averaged", () => {
 
 test("a number's source is an index and a shape, also in shared heads", () => {
   /** @type {any} */
-  const family = { path: "decoder.layers.{layer}.self_attn", heads: 6, kv_heads: 2 };
+  const attn = { path: "decoder.layers.{layer}.self_attn", heads: 6, kv_heads: 2 };
   /** @type {any} */
   const choice = { layer: 3, head: 4 };
-  const sources = new Sources(family, choice, [5, 7]);
+  const sources = new Sources(attn, choice, [5, 7]);
   assert.equal(
     sources.cell("scores", 2, 6),
     "decoder.layers.3.self_attn.scores [0, 4, 2, 6] of (1, 6, 5, 7)",
@@ -117,7 +117,7 @@ test("a number's source is an index and a shape, also in shared heads", () => {
   assert.equal(sources.ofQuery("q", 2, 11), "decoder.layers.3.self_attn.q [0, 4, 2, :] of (1, 6, 5, 11)");
   assert.equal(sources.ofKey("k", 6, 11, 10), "decoder.layers.3.self_attn.k [0, 1, 6, 10] of (1, 2, 7, 11)");
   assert.equal(sources.output(11, 13), "decoder.layers.3.self_attn.w_o.weight [:, 44:55] of (13, 66)");
-  const unknown = new Sources({ ...family, path: "" }, choice, [5, 7]);
+  const unknown = new Sources({ ...attn, path: "" }, choice, [5, 7]);
   assert.equal(unknown.cell("weights", 2, 6), "weights of layer 3 [4, 2, 6] of (6, 5, 7)");
 });
 

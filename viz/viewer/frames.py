@@ -98,7 +98,7 @@ def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, An
         "rounded": [],
         "absent": "",
         "sides": {stack: _side_data(side) for stack, side in run.sides.items()},
-        "families": [_attention_data(attention) for attention in run.attentions.values()],
+        "attentions": [_attention_data(attention) for attention in run.attentions.values()],
         "others": list(run.others),
         "views": list(VIEWS),
         "grid": True,

@@ -49,7 +49,7 @@ def test_both_runs_are_seen_through_the_same_head(views: Views) -> None:
     for key, run in zip(FORCING, runs, strict=True):
         data = views.data(key)
         assert (data["views"], data["grid"], data["detail"]) == (["head"], False, False)
-        assert [family["name"] for family in data["families"]] == ["cross"]
+        assert [attn["name"] for attn in data["attentions"]] == ["cross"]
         assert data["sides"]["decoder"]["tokens"] == list(run.trace.tgt_tokens[0])
         for layer in (0, 1):
             weights = run.trace.attention("decoder", layer, "cross_attn").weights[0]

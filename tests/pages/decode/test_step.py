@@ -24,7 +24,7 @@ def test_the_heads_are_those_that_chose_the_token(views: Views) -> None:
     open_decode(beam_node=str(node.index))
     run = run_sentence(open_model("toy-en-it"), SENTENCE)
     data = views.data("beam_viewer")
-    assert [family["name"] for family in data["families"]] == ["decoder", "cross"]
+    assert [attn["name"] for attn in data["attentions"]] == ["decoder", "cross"]
     assert step_tokens(views) == list(run.trace.tgt_tokens[0][:4])
     assert data["sides"]["decoder"]["written"] == list(run.trace.tgt_tokens[0][1:5])
     assert data["sides"]["encoder"]["tokens"] == list(run.trace.src_tokens[0])

@@ -48,9 +48,9 @@ def test_another_sentence_is_another_run(views: Views) -> None:
 
 def test_closed_cells_have_their_reasons(views: Views) -> None:
     open_app(text=TEXT)
-    families = {family["name"]: family for family in views.data("viewer")["families"]}
-    assert families["decoder"]["reasons"][0] == f"masked: {FUTURE}"
-    assert {name: one["causal"] for name, one in families.items()} == {
+    found = {attn["name"]: attn for attn in views.data("viewer")["attentions"]}
+    assert found["decoder"]["reasons"][0] == f"masked: {FUTURE}"
+    assert {name: one["causal"] for name, one in found.items()} == {
         "encoder": False,
         "decoder": True,
         "cross": False,

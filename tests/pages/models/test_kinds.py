@@ -46,7 +46,7 @@ def test_every_page_runs_and_names_its_code(views: Views, kind: str) -> None:
     app = opened(kind, attention="cross")
     run = run_of(kind)
     assert [box.label for box in app.text_input] == BOXES.get(kind, [box.label for box in app.text_input])
-    labels = {family["name"]: family["label"] for family in views.data("viewer")["families"]}
+    labels = {attn["name"]: attn["label"] for attn in views.data("viewer")["attentions"]}
     assert list(labels) == KINDS_OF_ATTENTION[KINDS[kind]().model.config.kind]
     alone = dict.fromkeys(labels, "Self-attention")
     assert labels == (alone if len(labels) == 1 else ATTENTION_LABELS)
@@ -180,20 +180,20 @@ def test_a_score_can_be_calculated_as_the_model_does(views: Views, kind: str) ->
     q, k, bias = found.values()
     assert q is not None
     assert k is not None
-    family = next(own for own in views.data("viewer")["families"] if own["name"] == stack)
+    attn = next(own for own in views.data("viewer")["attentions"] if own["name"] == stack)
     said = views.array("viewer", f"scores:{stack}/values")[1, head]
-    calculated = q @ k.T / family["scale"] + (0 if bias is None else bias)
+    calculated = q @ k.T / attn["scale"] + (0 if bias is None else bias)
     np.testing.assert_allclose(calculated, said, atol=1e-4, rtol=1e-4)
     record = run_of(kind).trace.attention(stack, 1, "self_attn")
     np.testing.assert_allclose(said, record.scores[0, head].numpy(), atol=1e-5)
-    assert ("√d_head" in family["formula"]) == (family["scale"] != 1) == (kind != "relative")
-    assert ("+ b" in family["formula"]) == (bias is not None) == (kind == "relative")
+    assert ("√d_head" in attn["formula"]) == (attn["scale"] != 1) == (kind != "relative")
+    assert ("+ b" in attn["formula"]) == (bias is not None) == (kind == "relative")
 
 
 def test_shared_keys_and_turned_queries_are_told(views: Views) -> None:
     app = opened("rotary", head="4")
-    (family,) = views.data("viewer")["families"]
-    assert (family["heads"], family["kv_heads"]) == (6, 2)
+    (attn,) = views.data("viewer")["attentions"]
+    assert (attn["heads"], attn["kv_heads"]) == (6, 2)
     asked = [f"vectors:decoder:1:{head}" for head in (2, 3, 5)]
     views.fetch(app, "viewer", asked)
     other, first, same = (views.array("viewer", f"{name}/k") for name in asked)
@@ -203,4 +203,4 @@ def test_shared_keys_and_turned_queries_are_told(views: Views) -> None:
     np.testing.assert_allclose(turned[0], before[0], atol=1e-6, err_msg="position 0 is not turned")
     assert not np.allclose(turned[3], before[3], atol=1e-3)
     opened("relative", attention="cross")
-    assert "+ b" not in next(f for f in views.data("viewer")["families"] if f["name"] == "cross")["formula"]
+    assert "+ b" not in next(f for f in views.data("viewer")["attentions"] if f["name"] == "cross")["formula"]

@@ -218,7 +218,7 @@ def test_a_search_and_its_heads(kind: str, views: Views) -> None:
     run = run_of(kind)
     n_given = len(run.target_ids) - len(run.target.ids)
     data = views.data("beam_viewer")
-    names = [family["name"] for family in data["families"]]
+    names = [attn["name"] for attn in data["attentions"]]
     assert names == (["decoder", "cross"] if run.encoder_input else ["decoder"])
     # At step 0 the decoder has read what it begins with.
     assert data["sides"]["decoder"]["tokens"] == list(run.trace.tgt_tokens[0][:n_given])
@@ -232,6 +232,6 @@ def test_a_search_and_its_heads(kind: str, views: Views) -> None:
     assert views.choice("beam_viewer")["cell"][0] == n_given - 1
     assert "the model is given" not in texts(app)
     forced = views.data("forcing_forced")
-    assert [family["name"] for family in forced["families"]] == names[-1:]
+    assert [attn["name"] for attn in forced["attentions"]] == names[-1:]
     words = [token for token in forced["sides"]["decoder"]["tokens"] if token in ("the", "dog")]
     assert words[-2:] == ["the", "dog"], "the reference, not the model's own words"

@@ -119,7 +119,7 @@ def test_an_address_is_the_same_run_and_choice_as_on_explore(
     assert all_chosen(content) == [choice]
     data, arrays = unpacked(content)
     assert data["sides"] == views.data("viewer")["sides"]
-    assert data["families"] == views.data("viewer")["families"]
+    assert data["attentions"] == views.data("viewer")["attentions"]
     weights = views.array("viewer", f"weights:{choice['attention']}/values")
     np.testing.assert_array_equal(chosen_weights(content), weights[choice["layer"], choice["head"]])
     assert data["others"] == ([choice["against"]] if choice["against"] else [])

@@ -66,7 +66,7 @@ def test_a_training_is_begun_paused_gone_on_with_and_ended(views: Views) -> None
     wait(app, lambda: "Learning" in progress(app))
     assert buttons(app)[:3] == ["Pause", "Restart", "Stop and clear"]
     wait(app, lambda: "live_viewer" in views.frames)
-    assert {(family["layers"], family["heads"]) for family in families(views)} == {(1, 2)}
+    assert {(attn["layers"], attn["heads"]) for attn in attentions(views)} == {(1, 2)}
     first = views.data("live_viewer")["run"]
     wait(app, lambda: views.data("live_viewer")["run"] != first)
     press(app, "Pause")
@@ -120,13 +120,13 @@ def test_a_new_training_begins_with_its_own_last_layer(views: Views) -> None:
     assert views.choice("live_viewer")["layer"] == 2
 
 
-def families(views: Views) -> list[dict[str, Any]]:
-    own: list[dict[str, Any]] = views.data("live_viewer")["families"]
+def attentions(views: Views) -> list[dict[str, Any]]:
+    own: list[dict[str, Any]] = views.data("live_viewer")["attentions"]
     return own
 
 
 def n_layers(views: Views) -> int:
-    return families(views)[0]["layers"] if "live_viewer" in views.frames else 0
+    return attentions(views)[0]["layers"] if "live_viewer" in views.frames else 0
 
 
 @pytest.mark.slow

@@ -192,7 +192,7 @@ def run_of(described: dict[str, Any]) -> ViewerRun:
         )
         for name, side in described["sides"].items()
     }
-    attentions = {own["name"]: attention_of(own, sides) for own in described["families"]}
+    attentions = {own["name"]: attention_of(own, sides) for own in described["attentions"]}
     return ViewerRun(sides, attentions, others=dict.fromkeys(described["others"], Mock()))
 
 

@@ -35,19 +35,19 @@ def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
     _, run, own = viewed(kind)
     data, arrays = unpack_frame(run_frame(own, LIGHT, channel="here", grid=False))
     assert (data["channel"], data["whole"], data["grid"], data["detail"]) == ("here", True, False, True)
-    assert [family["name"] for family in data["families"]] == list(own.attentions)
+    assert [attn["name"] for attn in data["attentions"]] == list(own.attentions)
     assert set(arrays) == {f"weights:{n}/values" for n in own.attentions}, "no mask but causal ones"
-    for family in data["families"]:
-        name, n_layers = family["name"], family["layers"]
+    for attn in data["attentions"]:
+        name, n_layers = attn["name"], attn["layers"]
         values = arrays[f"weights:{name}/values"]
-        n_queries, n_keys = (len(data["sides"][family[side]]["tokens"]) for side in ("queries", "keys"))
-        assert values.shape == (n_layers, family["heads"], n_queries, n_keys)
+        n_queries, n_keys = (len(data["sides"][attn[side]]["tokens"]) for side in ("queries", "keys"))
+        assert values.shape == (n_layers, attn["heads"], n_queries, n_keys)
         for layer in range(n_layers):
             record = attention_record(run.trace, name, layer)
-            assert family["path"].replace("{layer}", str(layer)) == record.path
+            assert attn["path"].replace("{layer}", str(layer)) == record.path
             assert_same(values[layer], record.weights[0])
             ones = np.ones((n_queries, n_keys), bool)
-            allowed = np.tril(ones) if family["causal"] else ones
+            allowed = np.tril(ones) if attn["causal"] else ones
             np.testing.assert_array_equal(allowed, record.mask[0, 0])
             assert not values[layer][:, ~allowed].any()
 
@@ -92,10 +92,10 @@ def test_a_closed_cell_has_its_reason() -> None:
         loaded, loaded.source.describe_ids([cat, pad, dog, pad]), loaded.target.describe_ids([5, pad, 6])
     )
     data, arrays = unpack_frame(run_frame(view_run(run, loaded), LIGHT))
-    assert data["families"][1]["reasons"] == [f"masked: {FUTURE}", "masked: padding"]
+    assert data["attentions"][1]["reasons"] == [f"masked: {FUTURE}", "masked: padding"]
     assert arrays["closed:decoder"].tolist() == [[0, 1, 2, 1], [0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 2, 0]]
     assert arrays["closed:cross"].tolist() == [[0, 2, 0, 2, 0]] * 4
-    assert not any(family["causal"] for family in data["families"])
+    assert not any(attn["causal"] for attn in data["attentions"])
 
 
 def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
@@ -140,11 +140,11 @@ def test_of_more_tokens_come_pooled_maps_and_the_chosen_head(n_source: int, n_ta
     assert (data["pooled"], arrays) == (POOLED_SIDE, {})
     choice = Choice("cross", 1, 2)
     assert first_pieces(own, choice) == ["pooled:cross", "head:cross:1:2"]
-    for name, family in own.attentions.items():
+    for name, attn in own.attentions.items():
         _, pieces = update(own, f"pooled:{name}", f"head:{name}:1:2")
-        assert_same(pieces[f"head:{name}:1:2/weights"], family.weights(1)[2])
-        weights = np.stack([family.weights(layer) for layer in range(family.n_layers)])
-        expected = pool_maps(weights, family.allowed, POOLED_SIDE)
+        assert_same(pieces[f"head:{name}:1:2/weights"], attn.weights(1)[2])
+        weights = np.stack([attn.weights(layer) for layer in range(attn.n_layers)])
+        expected = pool_maps(weights, attn.allowed, POOLED_SIDE)
         for array in ("levels", "low", "high", "strongest_query", "strongest_key"):
             np.testing.assert_array_equal(pieces[f"pooled:{name}/{array}"], getattr(expected, array))
         assert max(pieces[f"pooled:{name}/levels"].shape) <= POOLED_SIDE

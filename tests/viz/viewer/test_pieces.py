@@ -90,7 +90,7 @@ def test_of_weights_alone_only_what_is_known_comes() -> None:
     came, arrays = update(own, *unknown, "head:cross:0:1")
     assert came == ["head:cross:0:1"]
     assert list(arrays) == ["head:cross:0:1/weights"]
-    assert unpack_frame(run_frame(own, LIGHT))[0]["families"][0]["has"] == []
+    assert unpack_frame(run_frame(own, LIGHT))[0]["attentions"][0]["has"] == []
 
 
 # Names

@@ -29,28 +29,28 @@ export class Bars {
 
   /** @param {ViewerRun} run @param {Choice} choice */
   show(run, choice) {
-    const family = run.family(choice.attention);
-    const families = run.families.map(({ name, label }) => pair(name, label));
-    this.#pick(Buttons, this.often, "attention", "Which attention", families, choice);
-    this.#pick(List, this.often, "layer", "Layer", numbered("layer", family.layers), choice);
-    this.#pick(List, this.often, "head", "Head", numbered("head", family.heads), choice);
-    const measures = measuresOf(family).map((name) => pair(name, MEASURES[name]));
+    const attn = run.attn(choice.attention);
+    const attentions = run.attentions.map(({ name, label }) => pair(name, label));
+    this.#pick(Buttons, this.often, "attention", "Which attention", attentions, choice);
+    this.#pick(List, this.often, "layer", "Layer", numbered("layer", attn.layers), choice);
+    this.#pick(List, this.often, "head", "Head", numbered("head", attn.heads), choice);
+    const measures = measuresOf(attn).map((name) => pair(name, MEASURES[name]));
     this.#pick(List, this.often, "measure", "Numbers in the cells", measures, choice);
     const views = run.views.map((view) => pair(view, VIEWS[view]));
     this.#pick(Buttons, this.often, "view", "View", views, choice);
-    const orders = run.hasGrid ? ordersOf(run, family) : [];
+    const orders = run.hasGrid ? ordersOf(run, attn) : [];
     const named = orders.map((name) => pair(name, SCORES[name]?.name ?? "by layer"));
     this.#pick(List, this.often, "sort", "Order of the small maps", named, choice);
     this.pickers.sort.box.title = SCORES[choice.sort]?.explanation ?? "";
-    this.#showMore(run, family, choice);
+    this.#showMore(run, attn, choice);
   }
 
-  /** @param {ViewerRun} run @param {import("./run.js").AttentionView} family @param {Choice} choice */
-  #showMore(run, family, choice) {
-    const against = againstOf(run, family).filter((name) => name !== `head ${choice.head}`);
+  /** @param {ViewerRun} run @param {import("./run.js").AttentionView} attn @param {Choice} choice */
+  #showMore(run, attn, choice) {
+    const against = againstOf(run, attn).filter((name) => name !== `head ${choice.head}`);
     const named = against.map((name) => pair(name, name ? `compared with ${name}` : "compared with nothing"));
-    const by = hasWords(run, family) ? BY : [];
-    const rows = run.sides[family.queries].written.length ? ROWS : [];
+    const by = hasWords(run, attn) ? BY : [];
+    const rows = run.sides[attn.queries].written.length ? ROWS : [];
     this.#pick(List, this.seldom, "by", "Rows and columns", by, choice);
     this.#pick(List, this.seldom, "rows", "Row labels", rows, choice);
     this.#pick(List, this.seldom, "special", "Special tokens and punctuation", SPECIAL, choice);

@@ -40,7 +40,7 @@ export const MEASURES = {
 
 /**
  * The measures that an attention has.
- * @param {AttentionView} family
+ * @param {AttentionView} attn
  * @returns {Measure[]}
  */
 export function measuresOf({ has }) {
@@ -55,23 +55,23 @@ export function measuresOf({ has }) {
  * @returns {Choice}
  */
 export function possible(choice, run) {
-  const family = run.family(choice.attention);
-  const [queries, keys] = run.size(family);
+  const attn = run.attn(choice.attention);
+  const [queries, keys] = run.size(attn);
   const { cell, locked } = choice;
   const most = Math.max(...Object.values(run.sides).map(({ tokens }) => tokens.length));
-  const heads = choice.heads?.filter((head) => head < family.heads);
-  const measure = measuresOf(family).includes(choice.measure) ? choice.measure : "weights";
+  const heads = choice.heads?.filter((head) => head < attn.heads);
+  const measure = measuresOf(attn).includes(choice.measure) ? choice.measure : "weights";
   return {
     ...choice,
-    attention: family.name,
-    layer: clamp(choice.layer, 0, family.layers - 1),
-    head: clamp(choice.head, 0, family.heads - 1),
+    attention: attn.name,
+    layer: clamp(choice.layer, 0, attn.layers - 1),
+    head: clamp(choice.head, 0, attn.heads - 1),
     cell: cell && cell[0] < queries && cell[1] < keys ? cell : null,
     measure,
-    by: hasWords(run, family) && adds(measure) ? choice.by : "token",
-    rows: run.sides[family.queries].written.length ? choice.rows : "read",
-    against: againstOf(run, family).includes(choice.against) ? choice.against : "",
-    sort: ordersOf(run, family).includes(choice.sort) ? choice.sort : "layer",
+    by: hasWords(run, attn) && adds(measure) ? choice.by : "token",
+    rows: run.sides[attn.queries].written.length ? choice.rows : "read",
+    against: againstOf(run, attn).includes(choice.against) ? choice.against : "",
+    sort: ordersOf(run, attn).includes(choice.sort) ? choice.sort : "layer",
     heads: heads?.length || !choice.heads?.length ? (heads ?? null) : null,
     families: choice.families === "one" ? "one" : "all",
     locked: locked && locked[0] < 2 && locked[1] < most ? locked : null,
@@ -81,14 +81,14 @@ export function possible(choice, run) {
 /** Whether the numbers of sub-words add up to those of words. @param {Measure} measure */
 export const adds = (measure) => measure === "weights" || measure === "moved";
 
-/** Whether the words are known and differ from the tokens. @param {ViewerRun} run @param {AttentionView} family */
+/** Whether the words are known and differ from the tokens. @param {ViewerRun} run @param {AttentionView} attn */
 export const hasWords = (run, { queries, keys }) =>
   [queries, keys].every((stack) => run.sides[stack].words) &&
   [queries, keys].some((stack) => run.sides[stack].words?.length !== run.sides[stack].tokens.length);
 
-/** What a head can be compared with; "" is nothing. @param {ViewerRun} run @param {AttentionView} family */
-export const againstOf = (run, family) => [
+/** What a head can be compared with; "" is nothing. @param {ViewerRun} run @param {AttentionView} attn */
+export const againstOf = (run, attn) => [
   "",
   ...run.others,
-  ...Array.from({ length: family.heads > 1 ? family.heads : 0 }, (_, head) => `head ${head}`),
+  ...Array.from({ length: attn.heads > 1 ? attn.heads : 0 }, (_, head) => `head ${head}`),
 ];

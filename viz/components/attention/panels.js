@@ -27,7 +27,7 @@ const FEW = 5;
  * @typedef {object} Scene
  * @property {ViewerRun} run
  * @property {Choice} choice
- * @property {import("./run.js").AttentionView} family
+ * @property {import("./run.js").AttentionView} attn
  * @property {Sheet} sheet
  * @property {import("./choice.js").Cell} cell the tokens of the chosen cell, or else of the head's strongest
  * @property {[number, number]} range the ends of the colour scale of weights and scores
@@ -72,7 +72,7 @@ export class Panels {
     const hasGrid = data.grid && WITH_GRID.includes(choice.view);
     const beside = hasGrid && this.width >= BESIDE && !isWide;
     this.box.classList.toggle("hl-beside", beside);
-    this.box.classList.toggle("hl-many", scene.family.heads > FEW);
+    this.box.classList.toggle("hl-many", scene.attn.heads > FEW);
     this.gridBox.hidden = !hasGrid;
     const { look, maps, instead } = this.known;
     if (hasGrid && maps) this.grid.show(scene, maps, look, { width: this.width, beside, instead });
@@ -86,9 +86,9 @@ export class Panels {
 
   /** @param {ViewerRun} run @param {Choice} choice @param {import("../shared/color.js").Colors} colors @returns {Scene} */
   scene(run, choice, colors) {
-    const family = run.family(choice.attention);
-    const look = [run.id, family.name, choice.by, choice.special, choice.rows].join();
-    if (this.sheet?.look !== look) this.sheet = { look, sheet: new Sheet(run, family, choice) };
+    const attn = run.attn(choice.attention);
+    const look = [run.id, attn.name, choice.by, choice.special, choice.rows].join();
+    if (this.sheet?.look !== look) this.sheet = { look, sheet: new Sheet(run, attn, choice) };
     const { sheet } = this.sheet;
     const { measure } = choice;
     const mapsLook = [look, measure].join();
@@ -101,14 +101,14 @@ export class Panels {
     const ends = this.#endsOf(sheet, choice, instead ? null : maps);
     const labels = {
       weights: "attention weight",
-      scores: `score ${family.formula}`,
-      masked: `score ${family.formula}`,
+      scores: `score ${attn.formula}`,
+      masked: `score ${attn.formula}`,
       moved: "length of the moved vector",
     };
     return {
       run,
       choice,
-      family,
+      attn,
       sheet,
       cell: choice.cell ?? strongest(sheet, choice),
       range: rangeFor(measure, ends[0], ends[1]),
@@ -133,7 +133,7 @@ export class Panels {
 
   /** Pieces that are likely to be needed next. @param {ViewerRun} run @param {Choice} choice */
   ahead(run, choice) {
-    const family = run.family(choice.attention);
+    const attn = run.attn(choice.attention);
     const { layer, head } = choice;
     const around = [
       [layer, head],
@@ -141,10 +141,10 @@ export class Panels {
       [layer, head - 1],
       [layer + 1, head],
       [layer - 1, head],
-    ].filter(([l, h]) => l >= 0 && h >= 0 && l < family.layers && h < family.heads);
+    ].filter(([l, h]) => l >= 0 && h >= 0 && l < attn.layers && h < attn.heads);
     const wanted = [];
-    if (family.has.includes("vectors")) wanted.push(`vectors:${family.name}:${layer}:${head}`);
-    if (!run.hasAll(family)) for (const [l, h] of around) wanted.push(`head:${family.name}:${l}:${h}`);
+    if (attn.has.includes("vectors")) wanted.push(`vectors:${attn.name}:${layer}:${head}`);
+    if (!run.hasAll(attn)) for (const [l, h] of around) wanted.push(`head:${attn.name}:${l}:${h}`);
     const first = { head: "weights", vectors: "q" };
     const here = (/** @type {string} */ name) => first[/** @type {"head"} */ (name.split(":")[0])];
     return wanted.filter((name) => !run.has(name, here(name)) && !run.lacks(name, here(name)));

@@ -47,7 +47,7 @@
  * @property {string[]} rounded arrays of weights stored in steps: see viz/viewer/contents.py
  * @property {string} absent the text in place of a piece that is never available; "" if pieces can be requested
  * @property {Record<Stack, Side>} sides
- * @property {AttentionView[]} families
+ * @property {AttentionView[]} attentions
  * @property {string[]} others runs to compare it with
  * @property {string[]} views that are offered; see choice.js
  * @property {boolean} grid whether all heads are shown at a glance
@@ -74,13 +74,13 @@ export class ViewerRun {
 
   /** @param {RunFrame & Record<string, any>} frame */
   constructor(frame) {
-    const { run, unit, whole, pooled, sides, families, others, views, grid, absent, terms } = frame;
+    const { run, unit, whole, pooled, sides, attentions, others, views, grid, absent, terms } = frame;
     this.id = run;
     this.unit = unit;
     this.whole = whole;
     this.pooledSide = pooled;
     this.sides = sides;
-    this.families = families;
+    this.attentions = attentions;
     this.others = others;
     this.views = views;
     this.hasGrid = grid;
@@ -100,20 +100,20 @@ export class ViewerRun {
   }
 
   /** The attention of a name; where the run lacks it, the cross-attention or else the first. @param {string} name */
-  family(name) {
-    const named = (/** @type {string} */ wanted) => this.families.find((family) => family.name === wanted);
-    return named(name) ?? named("cross") ?? this.families[0];
+  attn(name) {
+    const named = (/** @type {string} */ wanted) => this.attentions.find((attn) => attn.name === wanted);
+    return named(name) ?? named("cross") ?? this.attentions[0];
   }
 
-  /** How many queries and keys a family has. @param {AttentionView} family @returns {[number, number]} */
-  size(family) {
-    return [this.sides[family.queries].tokens.length, this.sides[family.keys].tokens.length];
+  /** How many queries and keys a attn has. @param {AttentionView} attn @returns {[number, number]} */
+  size(attn) {
+    return [this.sides[attn.queries].tokens.length, this.sides[attn.keys].tokens.length];
   }
 
-  /** The number of the reason why each cell is closed; 0 for open cells. @param {AttentionView} family */
-  closed(family) {
-    const name = `closed:${family.name}`;
-    const codes = this.#arrays.get(name) ?? codesOf(family.causal, this.size(family));
+  /** The number of the reason why each cell is closed; 0 for open cells. @param {AttentionView} attn */
+  closed(attn) {
+    const name = `closed:${attn.name}`;
+    const codes = this.#arrays.get(name) ?? codesOf(attn.causal, this.size(attn));
     this.#arrays.set(name, codes);
     return /** @type {Uint8Array} */ (codes);
   }
@@ -142,29 +142,29 @@ export class ViewerRun {
 
   /**
    * The weights of a head, row after row.
-   * @param {AttentionView} family
+   * @param {AttentionView} attn
    * @param {number} layer
    * @param {number} head
    * @returns {Float32Array | null}
    */
-  weights(family, layer, head) {
-    return this.#cells(family, layer, head, "weights");
+  weights(attn, layer, head) {
+    return this.#cells(attn, layer, head, "weights");
   }
 
   /**
    * The scores of a head before the mask; null also if they are unknown.
-   * @param {AttentionView} family
+   * @param {AttentionView} attn
    * @param {number} layer
    * @param {number} head
    * @returns {Float32Array | null}
    */
-  scores(family, layer, head) {
-    return family.has.includes("scores") ? this.#cells(family, layer, head, "scores") : null;
+  scores(attn, layer, head) {
+    return attn.has.includes("scores") ? this.#cells(attn, layer, head, "scores") : null;
   }
 
   /**
    * A note on the precision of a head's numbers; "" if they are exact.
-   * @param {AttentionView} family
+   * @param {AttentionView} attn
    * @param {number} layer
    * @param {number} head
    */
@@ -173,52 +173,52 @@ export class ViewerRun {
     return this.#rounded.has(this.#arrays.has(own) ? own : `weights:${name}/values`) ? ROUNDED : "";
   }
 
-  /** Whether the weights of all heads are here. @param {AttentionView} family */
-  hasAll(family) {
-    return this.has(`weights:${family.name}`, "values");
+  /** Whether the weights of all heads are here. @param {AttentionView} attn */
+  hasAll(attn) {
+    return this.has(`weights:${attn.name}`, "values");
   }
 
-  /** @param {AttentionView} family @param {number} layer @param {number} head @param {string} name */
-  #cells(family, layer, head, name) {
-    const own = `${name === "scores" ? "head_scores" : "head"}:${family.name}:${layer}:${head}`;
-    const ofAll = `${name}:${family.name}`;
+  /** @param {AttentionView} attn @param {number} layer @param {number} head @param {string} name */
+  #cells(attn, layer, head, name) {
+    const own = `${name === "scores" ? "head_scores" : "head"}:${attn.name}:${layer}:${head}`;
+    const ofAll = `${name}:${attn.name}`;
     // A file may hold a few heads exactly, in addition to all of them rounded.
     if (!this.has(ofAll, "values") || this.has(own, name)) return this.array(own, name);
     const all = this.array(ofAll, "values");
-    const [queries, keys] = this.size(family);
-    const at = (layer * family.heads + head) * queries * keys;
+    const [queries, keys] = this.size(attn);
+    const at = (layer * attn.heads + head) * queries * keys;
     return all.subarray(at, at + queries * keys);
   }
 
   /**
    * The length of each key's value vector after W_O, in a head.
-   * @param {AttentionView} family
+   * @param {AttentionView} attn
    * @param {number} layer
    * @param {number} head
    * @returns {Float32Array | null}
    */
-  lengths(family, layer, head) {
-    if (!family.has.includes("lengths")) return null;
-    const all = this.array(`lengths:${family.name}`, "values");
-    const [, keys] = this.size(family);
-    const at = (layer * family.heads + head) * keys;
+  lengths(attn, layer, head) {
+    if (!attn.has.includes("lengths")) return null;
+    const all = this.array(`lengths:${attn.name}`, "values");
+    const [, keys] = this.size(attn);
+    const at = (layer * attn.heads + head) * keys;
     return all?.subarray(at, at + keys) ?? null;
   }
 
   /**
    * A vector of a head: a row of q, k, v, z or moved.
-   * @param {AttentionView} family
+   * @param {AttentionView} attn
    * @param {number} layer
    * @param {number} head
    * @param {string} name
    * @param {number} position
    * @returns {Float32Array | null}
    */
-  vector(family, layer, head, name, position) {
-    if (!family.has.includes("vectors")) return null;
-    const all = this.array(`vectors:${family.name}:${layer}:${head}`, name);
+  vector(attn, layer, head, name, position) {
+    if (!attn.has.includes("vectors")) return null;
+    const all = this.array(`vectors:${attn.name}:${layer}:${head}`, name);
     if (!all) return null;
-    const [queries, keys] = this.size(family);
+    const [queries, keys] = this.size(attn);
     const count = OF_QUERIES.includes(name) ? queries : keys;
     const width = all.length / count;
     return all.subarray(position * width, (position + 1) * width);
@@ -244,5 +244,5 @@ function unrounded(steps) {
   return Float32Array.from(steps, (step) => (step ? Math.min(1, (step + 0.5) / STEPS) : 0));
 }
 
-/** The path of a layer's module in the model. @param {AttentionView} family @param {number} layer */
-export const pathOf = (family, layer) => family.path.replace("{layer}", String(layer));
+/** The path of a layer's module in the model. @param {AttentionView} attn @param {number} layer */
+export const pathOf = (attn, layer) => attn.path.replace("{layer}", String(layer));

@@ -24,32 +24,30 @@ export class Sheet {
 
   /**
    * @param {ViewerRun} run
-   * @param {AttentionView} family
+   * @param {AttentionView} attn
    * @param {Choice} choice
    */
-  constructor(run, family, choice) {
+  constructor(run, attn, choice) {
     this.run = run;
-    this.family = family;
-    this.size = run.size(family);
+    this.attn = attn;
+    this.size = run.size(attn);
     this.spread = choice.special === "spread";
     /** The tokens of each row and of each column. @type {[number[][], number[][]]} */
     this.groups = /** @type {[number[][], number[][]]} */ (
-      [family.queries, family.keys].map((stack) => groupsOf(run.sides[stack], choice))
+      [attn.queries, attn.keys].map((stack) => groupsOf(run.sides[stack], choice))
     );
     const [rows, columns] = this.groups;
     this.isPlain = rows.length === this.size[0] && columns.length === this.size[1];
     const byWord = choice.by === "word";
-    const side = run.sides[family.queries];
+    const side = run.sides[attn.queries];
     const [read, written] = [false, true].map((is) => labelsOf(side, rows, byWord, is));
     const isWriting = side.written.length > 0;
     const byWritten = isWriting && choice.rows === "written";
     this.queries = byWritten ? written : read;
-    this.keys = labelsOf(run.sides[family.keys], columns, byWord, false);
+    this.keys = labelsOf(run.sides[attn.keys], columns, byWord, false);
     /** The position of each row's and column's token or word, counting hidden ones. */
     this.numbers = /** @type {[number[], number[]]} */ (
-      [family.queries, family.keys].map((stack, axis) =>
-        numbersOf(run.sides[stack], this.groups[axis], byWord),
-      )
+      [attn.queries, attn.keys].map((stack, axis) => numbersOf(run.sides[stack], this.groups[axis], byWord))
     );
     /** What each row reads and writes; null for a stack that writes nothing. */
     this.roles = isWriting ? read.map((token, row) => roles(token, written[row])) : null;
@@ -61,7 +59,7 @@ export class Sheet {
   }
 
   #closed() {
-    const codes = this.run.closed(this.family);
+    const codes = this.run.closed(this.attn);
     if (this.isPlain) return codes;
     const [rows, columns] = this.groups;
     const closed = new Uint8Array(rows.length * columns.length);
@@ -88,7 +86,7 @@ export class Sheet {
     if (known) return known;
     const [values, weights] = [
       this.#tokenValues(measure, layer, head),
-      this.run.weights(this.family, layer, head),
+      this.run.weights(this.attn, layer, head),
     ];
     if (!values || !weights) return null;
     const shown = this.shown(values, measure, weights);
@@ -107,7 +105,7 @@ export class Sheet {
     const name = `${piece},${measure}`;
     const known = this.#known.get(name);
     if (known) return known;
-    const closed = this.run.closed(this.family);
+    const closed = this.run.closed(this.attn);
     const masked = measure === "masked" ? values.map((x, i) => (closed[i] ? -Infinity : x)) : values;
     const shown = this.shown(masked, measure, weights);
     this.#keep(name, shown);
@@ -174,15 +172,15 @@ export class Sheet {
 
   /** @param {Choice["measure"]} measure @param {number} layer @param {number} head */
   #tokenValues(measure, layer, head) {
-    const { run, family } = this;
-    if (measure === "weights") return run.weights(family, layer, head);
-    if (measure === "scores") return run.scores(family, layer, head);
+    const { run, attn } = this;
+    if (measure === "weights") return run.weights(attn, layer, head);
+    if (measure === "scores") return run.scores(attn, layer, head);
     if (measure === "masked") {
-      const scores = run.scores(family, layer, head);
-      const closed = run.closed(family);
+      const scores = run.scores(attn, layer, head);
+      const closed = run.closed(attn);
       return scores?.map((score, cell) => (closed[cell] ? -Infinity : score)) ?? null;
     }
-    const [weights, lengths] = [run.weights(family, layer, head), run.lengths(family, layer, head)];
+    const [weights, lengths] = [run.weights(attn, layer, head), run.lengths(attn, layer, head)];
     return weights && lengths && weights.map((weight, cell) => weight * lengths[cell % lengths.length]);
   }
 

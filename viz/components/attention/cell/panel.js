@@ -103,35 +103,35 @@ export class CellPanel {
   }
 
   /** Keep the height while numbers are pending, so that nothing below jumps. @param {Facts} facts */
-  #keepHeight({ run, family, weights, scores, vectors }) {
-    const lacksScores = family.has.includes("scores") && !scores;
+  #keepHeight({ run, attn, weights, scores, vectors }) {
+    const lacksScores = attn.has.includes("scores") && !scores;
     const isPending = !run.absent && (!weights || lacksScores || (vectors.areKnown && !vectors.areHere));
     this.box.style.minHeight = isPending ? `${this.box.offsetHeight}px` : "";
   }
 
   /** Everything that the panel's contents depend on. @param {Scene} scene @param {Facts} facts */
   #lookOf({ run, choice, sheet, colors }, facts) {
-    const { family, layer, head, query, key, weights, scores, vectors } = facts;
+    const { attn, layer, head, query, key, weights, scores, vectors } = facts;
     const here = [weights, scores].map(Boolean);
-    const place = [run.id, family.name, layer, head, query, key, choice.by, choice.special];
+    const place = [run.id, attn.name, layer, head, query, key, choice.by, choice.special];
     return JSON.stringify([place, here, vectors.areHere, sheet.isPlain, this.box.clientWidth, colors]);
   }
 
   /** @param {Scene} scene @param {Facts} facts */
   #fill(scene, facts) {
     this.#make(scene, facts);
-    if (scene.run.precision(facts.family, facts.layer, facts.head)) roundNumbers(this.box, facts);
+    if (scene.run.precision(facts.attn, facts.layer, facts.head)) roundNumbers(this.box, facts);
   }
 
   /** @param {Scene} scene @param {Facts} facts */
   #make(scene, facts) {
-    const { family, layer, head, vectors } = facts;
+    const { attn, layer, head, vectors } = facts;
     const { steps } = this;
-    const movesThrough = family.has.includes("lengths");
-    const hasScores = family.has.includes("scores") && (facts.scores !== null || !scene.run.absent);
-    const path = pathOf(family, layer);
+    const movesThrough = attn.has.includes("lengths");
+    const hasScores = attn.has.includes("scores") && (facts.scores !== null || !scene.run.absent);
+    const path = pathOf(attn, layer);
     this.heading.replaceChildren(
-      `The arithmetic of one cell: ${family.label}, layer ${layer}, head ${head}`,
+      `The arithmetic of one cell: ${attn.label}, layer ${layer}, head ${head}`,
       ...(path ? [" ", h("code", {}, path)] : []),
       span("hl-advice quiet", "Click another cell to see its own."),
     );
@@ -170,14 +170,14 @@ export class CellPanel {
   }
 
   /** What this attention does to q and k; taken from its other heads while this one's vectors are pending. @param {Facts} facts */
-  #extrasOf({ family, vectors }) {
+  #extrasOf({ attn, vectors }) {
     if (vectors.areHere) {
-      this.extras.set(family.name, {
+      this.extras.set(attn.name, {
         rotated: vectors.has("q_unrotated"),
         normed: vectors.has("q_unnormed"),
       });
     }
-    return this.extras.get(family.name) ?? { rotated: false, normed: false };
+    return this.extras.get(attn.name) ?? { rotated: false, normed: false };
   }
 
   /** Give the focus back to a number that was rebuilt. @param {string} name */
@@ -204,10 +204,10 @@ function numberAt({ target }) {
  * @param {Facts} facts
  * @param {boolean} hasScores
  */
-function noteOf(run, { family, layer, head, vectors }, hasScores) {
-  if (!family.has.includes("scores")) return WEIGHTS_ONLY;
-  const precision = run.precision(family, layer, head);
-  const hasOutput = vectors.has("moved") || !family.has.includes("lengths");
+function noteOf(run, { attn, layer, head, vectors }, hasScores) {
+  if (!attn.has.includes("scores")) return WEIGHTS_ONLY;
+  const precision = run.precision(attn, layer, head);
+  const hasOutput = vectors.has("moved") || !attn.has.includes("lengths");
   const missing = [
     ...(hasScores ? [] : ["scores"]),
     ...(vectors.areHere ? [] : ["vectors"]),

@@ -17,8 +17,8 @@ const SAME = 1e-4;
 
 /** @param {Facts} facts */
 export function pair(facts) {
-  const { run, family, query, key, reason } = facts;
-  const next = run.sides[family.queries].written;
+  const { run, attn, query, key, reason } = facts;
+  const next = run.sides[attn.queries].written;
   const writes = next.length
     ? [next[query] ? `writes ${quoted(String(next[query]))}` : "writes nothing"]
     : [];
@@ -57,10 +57,10 @@ export function vectorRows(facts) {
 
 /** @param {Facts} facts @returns {Child[]} */
 export function scoreFormula(facts) {
-  const { family, q, product, score, query, key, sources, vectors } = facts;
+  const { attn, q, product, score, query, key, sources, vectors } = facts;
   const scaling = scalingOf(facts);
-  const cap = family.soft_cap;
-  const isBiased = family.formula.includes("+ b");
+  const cap = attn.soft_cap;
+  const isBiased = attn.formula.includes("+ b");
   const bias = vectors.row("bias", query)?.[key];
   const dot = () => number("dot", product?.total, dotSource(facts));
   const products = () => [symbol("q"), " · ", symbol("k")];
@@ -97,14 +97,14 @@ export function scoreFormula(facts) {
  * @param {Facts} facts
  * @returns {"root" | "factor" | "none"}
  */
-function scalingOf({ family, q }) {
-  if (family.scale === 1) return "none";
-  const isRoot = !q || Math.abs(family.scale ** 2 - q.length) < SAME * q.length;
+function scalingOf({ attn, q }) {
+  if (attn.scale === 1) return "none";
+  const isRoot = !q || Math.abs(attn.scale ** 2 - q.length) < SAME * q.length;
   return isRoot ? "root" : "factor";
 }
 
 /** The factor of q · k, in as few digits as possible. @param {Facts} facts */
-const factorOf = ({ family }) => String(Number((1 / family.scale).toPrecision(6)));
+const factorOf = ({ attn }) => String(Number((1 / attn.scale).toPrecision(6)));
 
 /** @param {Facts} facts */
 const dotSource = ({ q, query, key, sources }) =>
@@ -117,16 +117,16 @@ const dotSource = ({ q, query, key, sources }) =>
  * @returns {Child[]}
  */
 export function differences(facts, { rotated, normed }) {
-  const { family, query, key, sources } = facts;
+  const { attn, query, key, sources } = facts;
   /** @type {Child[][]} */
   const notes = [];
-  if (family.formula.includes("+ b")) {
+  if (attn.formula.includes("+ b")) {
     notes.push([
       symbol("b"),
       ` is what this head learned to add for a key ${distance(key - query)}, whatever the tokens are.`,
     ]);
   }
-  if (family.scale === 1)
+  if (attn.scale === 1)
     notes.push(["This model was trained without the division by ", root(symbol("d_head")), "."]);
   if (scalingOf(facts) === "factor")
     notes.push([
@@ -134,7 +134,7 @@ export function differences(facts, { rotated, normed }) {
       root(symbol("d_head")),
       ".",
     ]);
-  if (family.soft_cap) notes.push([`A soft cap bends large scores: none goes beyond ±${family.soft_cap}.`]);
+  if (attn.soft_cap) notes.push([`A soft cap bends large scores: none goes beyond ±${attn.soft_cap}.`]);
   if (normed) {
     const before = earlier(facts, "unnormed", "norm.input");
     notes.push(["Each head's queries and keys are normalized first; before that, q · k was ", before, "."]);
@@ -146,7 +146,7 @@ export function differences(facts, { rotated, normed }) {
       ". The effect of the rotation depends only on their distance.",
     ]);
   }
-  const shared = family.heads / family.kv_heads;
+  const shared = attn.heads / attn.kv_heads;
   if (shared > 1) {
     const first = sources.kv_head * shared;
     notes.push([

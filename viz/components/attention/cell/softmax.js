@@ -62,8 +62,8 @@ const denominatorSource = ({ query, sources }) =>
 
 /** The row, key by key. @param {Facts} facts */
 export function rowTable(facts) {
-  const { run, family, closed, weights, scores, softmax } = facts;
-  const hasScores = family.has.includes("scores") && (scores !== null || !run.absent);
+  const { run, attn, closed, weights, scores, softmax } = facts;
+  const hasScores = attn.has.includes("scores") && (scores !== null || !run.absent);
   const columns = hasScores
     ? ["key", symbol("score"), power(symbol("score"), " − ", symbol("largest")), symbol("weight")]
     : ["key", symbol("weight")];
@@ -96,13 +96,13 @@ const sumSource = ({ query, sources }) => `Σ ${sources.cell("weights", query, "
 
 /** @param {Facts} facts @param {number} key @param {boolean} hasScores */
 function keyRow(facts, key, hasScores) {
-  const { closed, weights, scores, softmax, query, sources, family } = facts;
+  const { closed, weights, scores, softmax, query, sources, attn } = facts;
   const isClosed = closed[key] > 0;
   const power = isClosed ? "masked" : number(`power ${key}`, softmax?.powers[key], powerSource(facts, key));
   const cells = hasScores
     ? [
         h("td", {}, number(`score ${key}`, scores?.[key], sources.cell("scores", query, key))),
-        h("td", isClosed ? { class: "quiet", title: family.reasons[closed[key] - 1] } : {}, power),
+        h("td", isClosed ? { class: "quiet", title: attn.reasons[closed[key] - 1] } : {}, power),
       ]
     : [];
   const token = tokenOf(facts, "keys", key);

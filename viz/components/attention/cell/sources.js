@@ -10,13 +10,13 @@ const inParentheses = (sizes) => `(${sizes.join(", ")})`;
 
 export class Sources {
   /**
-   * @param {import("../run.js").AttentionView} family
+   * @param {import("../run.js").AttentionView} attn
    * @param {import("../choice.js").Choice} choice
    * @param {readonly [number, number]} size queries and keys
    */
-  constructor(family, { layer, head }, [queries, keys]) {
-    const { heads, kv_heads } = family;
-    this.path = pathOf(family, layer);
+  constructor(attn, { layer, head }, [queries, keys]) {
+    const { heads, kv_heads } = attn;
+    this.path = pathOf(attn, layer);
     this.layer = layer;
     this.head = head;
     this.heads = heads;

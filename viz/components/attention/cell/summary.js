@@ -47,7 +47,7 @@ export const withoutMask = (reason) => reason.replace(/^masked: /, "");
 /** @param {Facts} facts @returns {Child[]} */
 function howSmall(facts) {
   const { score, softmax, key, query, sources, weight } = facts;
-  if (!facts.family.has.includes("scores")) return [];
+  if (!facts.attn.has.includes("scores")) return [];
   if (score === null || !softmax) return facts.run.absent ? [] : ["…"];
   const below = Math.fround(softmax.largest - score);
   const source = `the largest of ${sources.cell("scores", query, ":")} minus ${sources.cell("scores", query, key)}`;

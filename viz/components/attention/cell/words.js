@@ -30,7 +30,7 @@ const SPREAD =
  */
 export function ofSeveral(scene, facts, follow) {
   const { sheet, cell, run } = scene;
-  const { family, layer, head } = facts;
+  const { attn, layer, head } = facts;
   const place = sheet.place(cell);
   if (!place)
     return [
@@ -43,7 +43,7 @@ export function ofSeveral(scene, facts, follow) {
   const [queries, keys] = [sheet.groups[0][place[0]], sheet.groups[1][place[1]]];
   const isOne = queries.length === 1 && keys.length === 1;
   if (isOne && !sheet.spread) return [];
-  const weights = run.weights(family, layer, head);
+  const weights = run.weights(attn, layer, head);
   const { sums, mean } = weights
     ? wordWeight(weights, queries, keys, sheet.size[1])
     : { sums: null, mean: null };
@@ -107,8 +107,8 @@ function betweenWords({ sheet }, facts, weights, { queries, keys, sums }) {
 }
 
 /** A word and its tokens. @param {Facts} facts @param {"queries" | "keys"} axis @param {number[]} positions */
-function wordOf({ run, family }, axis, positions) {
-  const { words, word_of } = run.sides[family[axis]];
+function wordOf({ run, attn }, axis, positions) {
+  const { words, word_of } = run.sides[attn[axis]];
   const place = positions.length > 1 ? `${positions[0]} to ${positions[positions.length - 1]}` : positions[0];
   const name = quoted(words?.[word_of?.[positions[0]] ?? 0] ?? "");
   return `${name} (sub-word${positions.length > 1 ? "s" : ""} ${place})`;

@@ -22,14 +22,14 @@ import { CLOSED, TOP } from "./pixels.js";
  * @returns {Maps | null}
  */
 export function mapsOf(sheet, measure) {
-  const { family, run } = sheet;
-  const mayBePooled = run.pooledSide > 0 && !run.hasAll(family);
+  const { attn, run } = sheet;
+  const mayBePooled = run.pooledSide > 0 && !run.hasAll(attn);
   const arePooledEnough = mayBePooled && measure === "weights" && sheet.isPlain;
-  if (!run.whole || arePooledEnough) return pooled(run, family);
-  if (!run.array(`weights:${family.name}`, "values")) return null;
+  if (!run.whole || arePooledEnough) return pooled(run, attn);
+  if (!run.array(`weights:${attn.name}`, "values")) return null;
   const hasScores = measure === "scores" || measure === "masked";
-  if (hasScores && !run.array(`scores:${family.name}`, "values")) return null;
-  const count = family.layers * family.heads;
+  if (hasScores && !run.array(`scores:${attn.name}`, "values")) return null;
+  const count = attn.layers * attn.heads;
   /** @type {[number, number]} */
   const size = [sheet.queries.length, sheet.keys.length];
   const cells = size[0] * size[1];
@@ -37,7 +37,7 @@ export function mapsOf(sheet, measure) {
   const [low, high] = [new Float32Array(count), new Float32Array(count)];
   const [strongest_query, strongest_key] = [new Int32Array(count), new Int32Array(count)];
   for (let map = 0; map < count; map++) {
-    const values = sheet.values(measure, Math.floor(map / family.heads), map % family.heads);
+    const values = sheet.values(measure, Math.floor(map / attn.heads), map % attn.heads);
     if (!values) return null;
     const found = quantise(values, sheet.closed, levels.subarray(map * cells, (map + 1) * cells));
     [low[map], high[map]] = [found.low, found.high];
@@ -51,15 +51,15 @@ export function mapsOf(sheet, measure) {
 /**
  * Maps pooled by Python, which pools weights between tokens only.
  * @param {import("../run.js").ViewerRun} run
- * @param {import("../run.js").AttentionView} family
+ * @param {import("../run.js").AttentionView} attn
  * @returns {Maps | null}
  */
-function pooled(run, family) {
-  const piece = `pooled:${family.name}`;
+function pooled(run, attn) {
+  const piece = `pooled:${attn.name}`;
   const levels = run.array(piece, "levels");
   if (!levels) return null;
   const side = (/** @type {number} */ length) => Math.min(length, run.pooledSide);
-  const [rows, columns] = run.size(family).map(side);
+  const [rows, columns] = run.size(attn).map(side);
   const [low, high] = [run.array(piece, "low"), run.array(piece, "high")];
   return {
     size: [rows, columns],

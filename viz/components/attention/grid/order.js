@@ -58,7 +58,7 @@ export const SCORES = {
 /**
  * The possible orders of an attention's heads: "layer", or a score that tells them apart.
  * @param {import("../run.js").ViewerRun} run
- * @param {import("../run.js").AttentionView} family
+ * @param {import("../run.js").AttentionView} attn
  */
 export function ordersOf(run, { queries, keys, layers, heads }) {
   if (layers * heads < 2) return ["layer"];

@@ -64,6 +64,6 @@ export function fewest(row, share) {
  * @returns {number | null} null as long as no head is here
  */
 export function hiddenMass(sheet, layer, heads) {
-  const here = heads.map((head) => sheet.run.weights(sheet.family, layer, head)).filter(Boolean);
+  const here = heads.map((head) => sheet.run.weights(sheet.attn, layer, head)).filter(Boolean);
   return here.length ? sum(here.map((weights) => sheet.hiddenShare(weights))) / here.length : null;
 }

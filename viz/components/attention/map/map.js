@@ -252,7 +252,7 @@ export class MapView extends CanvasView {
       at,
       columns,
       colors: this.data.colors,
-      family: this.letters,
+      fontFamily: this.letters,
       focused,
       locked: this.selected,
       scrolled: drawing.scrolled,

@@ -18,7 +18,7 @@ const SMALLEST = 0.005;
  * @property {MapLayout} at
  * @property {import("./links.js").Column[]} columns
  * @property {import("../../shared/color.js").Colors} colors
- * @property {string} family the font
+ * @property {string} fontFamily the font
  * @property {Token | null} focused
  * @property {Token | null} locked
  * @property {number} scrolled
@@ -44,7 +44,7 @@ export function drawTokens(pen, drawing) {
 
 /** @param {Pen} pen @param {TokenDrawing} drawing @param {Token} token */
 function drawToken(pen, drawing, token) {
-  const { at, colors, columns, family, focused, locked, beside } = drawing;
+  const { at, colors, columns, fontFamily, focused, locked, beside } = drawing;
   const [column, position] = token;
   const isFocused = String(focused) === String(token);
   const { means, own } = beside[column];
@@ -65,12 +65,12 @@ function drawToken(pen, drawing, token) {
   const color = isFaded ? colors.muted : colors.text;
   const inner = column === 0 ? end - PAD : start + PAD;
   write(pen, columns[column].labels[position], [inner, y], {
-    font: `${isFocused || mean > 0.2 ? 700 : 400} ${at.font}px ${family}`,
+    font: `${isFocused || mean > 0.2 ? 700 : 400} ${at.font}px ${fontFamily}`,
     color,
     align: column === 0 ? "right" : "left",
     limit: at.limit,
   });
-  const font = `600 ${Math.max(14, at.font - 1)}px ${family}`;
+  const font = `600 ${Math.max(14, at.font - 1)}px ${fontFamily}`;
   for (const [i, { ink, weights }] of own.entries()) {
     if (weights[position] <= SMALLEST) continue;
     write(pen, format(weights[position]), [at.numberAt(column, i), y], { font, color: ink, align: "right" });
@@ -78,10 +78,10 @@ function drawToken(pen, drawing, token) {
 }
 
 /** The titles above the columns; they do not scroll. @param {Pen} pen @param {TokenDrawing} drawing */
-function drawTitles(pen, { at, columns, colors, family, beside }) {
+function drawTitles(pen, { at, columns, colors, fontFamily, beside }) {
   fillBox(pen, colors.background, [0, 0, at.width, at.title]);
   const y = at.title / 2;
-  const font = `600 ${Math.max(14, at.font - 1)}px ${family}`;
+  const font = `600 ${Math.max(14, at.font - 1)}px ${fontFamily}`;
   for (const [column, { title }] of columns.entries()) {
     const [start, end] = at.boxes[column];
     const inner = column === 0 ? end - PAD : start + PAD;

@@ -231,8 +231,8 @@ export class MatrixView extends CanvasView {
    */
   scene(canvas) {
     const { data, cells, at, scroll, view } = this;
-    const family = getComputedStyle(this.root).fontFamily;
-    const font = (/** @type {number} */ size, weight = 400) => `${weight} ${size}px ${family}`;
+    const fontFamily = getComputedStyle(this.root).fontFamily;
+    const font = (/** @type {number} */ size, weight = 400) => `${weight} ${size}px ${fontFamily}`;
     return { font, data, cells, at, scroll, view, pen: prepare(canvas, ...view) };
   }
 

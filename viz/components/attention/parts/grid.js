@@ -39,7 +39,7 @@ export class GridPart {
    *   is next to the grid, and whether weights replace unavailable numbers
    */
   show(scene, maps, of, { width, beside, instead }) {
-    const { choice, run, family } = scene;
+    const { choice, run, attn } = scene;
     const order = orderOf(scene);
     const scale = scaleOf(scene, maps, instead);
     const tall = beside ? tallest() : shallow();
@@ -60,7 +60,7 @@ export class GridPart {
     this.view.data = { ...maps, ...scale, ...fields, note, tallest: tall };
     this.view.selected = [choice.layer, choice.head];
     this.view.update();
-    this.table.show([run.id, family.name, look], () => [headNumbers(this.view.data)]);
+    this.table.show([run.id, attn.name, look], () => [headNumbers(this.view.data)]);
   }
 }
 
@@ -70,7 +70,7 @@ export class GridPart {
  * @param {{numbers: number[], scores: Float32Array} | null} order
  */
 function fieldsOf(scene, { isPooled }, order) {
-  const { family, choice, colors } = scene;
+  const { attn, choice, colors } = scene;
   const sheet = isPooled ? wholeSheet(scene) : scene.sheet;
   const { measure, sort } = choice;
   const columns = sheet.keys.length;
@@ -79,14 +79,14 @@ function fieldsOf(scene, { isPooled }, order) {
     sheet.values(measure, layer, head)?.[row * columns + column] ?? NaN;
   return {
     colors,
-    title: `${family.label} of every layer and head`,
-    layers: Array.from({ length: family.layers }, (_, layer) => `layer ${layer}`),
-    heads: Array.from({ length: family.heads }, (_, head) => `head ${head}`),
+    title: `${attn.label} of every layer and head`,
+    layers: Array.from({ length: attn.layers }, (_, layer) => `layer ${layer}`),
+    heads: Array.from({ length: attn.heads }, (_, head) => `head ${head}`),
     queries: sheet.queries,
     keys: sheet.keys,
     roles: sheet.roles,
     order: order?.numbers ?? null,
-    captions: order && captionsOf(order, family.heads, sort),
+    captions: order && captionsOf(order, attn.heads, sort),
     score: order ? SCORES[sort].score : "",
     exact: isPooled ? null : exact,
     note: noteOf(scene, isPooled, order !== null),
@@ -110,14 +110,14 @@ function scaleOf({ choice, label, kind, range }, maps, instead) {
 }
 
 /** A sheet of all tokens, as pooled maps have it. @param {Scene} scene */
-const wholeSheet = ({ run, family, choice }) =>
-  new Sheet(run, family, { ...choice, by: "token", special: "keep" });
+const wholeSheet = ({ run, attn, choice }) =>
+  new Sheet(run, attn, { ...choice, by: "token", special: "keep" });
 
 /** The maps in the chosen order; null if by layer, and until the scores are here. @param {Scene} scene */
-function orderOf({ run, family, choice }) {
+function orderOf({ run, attn, choice }) {
   if (choice.sort === "layer") return null;
   /** @type {Float32Array | null} */
-  const scores = run.array(`ranking:${family.name}`, choice.sort);
+  const scores = run.array(`ranking:${attn.name}`, choice.sort);
   return scores && { numbers: ranked(scores, SCORES[choice.sort].rising), scores };
 }
 
@@ -143,9 +143,9 @@ function captionsOf({ numbers, scores }, heads, sort) {
 }
 
 /** @param {Scene} scene @param {boolean} isPooled @param {boolean} isOrdered */
-function noteOf({ run, family, sheet, choice }, isPooled, isOrdered) {
+function noteOf({ run, attn, sheet, choice }, isPooled, isOrdered) {
   const notes = [AXES];
-  const [rows, columns] = run.size(family);
+  const [rows, columns] = run.size(attn);
   const [down, across] = [rows, columns].map((length) => Math.ceil(length / run.pooledSide));
   const hidesAny = !sheet.isPlain;
   if (isPooled) {

@@ -92,10 +92,10 @@ export class HeadPart {
  * @returns {Pick<Shown, "values" | "hidden" | "absent" | "head" | "rounded">}
  */
 function otherValues(scene) {
-  const { run, family, sheet, choice } = scene;
+  const { run, attn, sheet, choice } = scene;
   const { layer, head, measure, against } = choice;
   if (against.startsWith("head ")) return shownHead(scene, Number(against.slice(5)), "");
-  const piece = `other:${against}:${family.name}:${layer}:${head}`;
+  const piece = `other:${against}:${attn.name}:${layer}:${head}`;
   const name = measure === "masked" ? "scores" : measure;
   const [values, weights] = [run.array(piece, name), run.array(piece, "weights")];
   const absent = `“${against}” has no such numbers for layer ${layer}, head ${head}.`;
@@ -112,15 +112,15 @@ function otherValues(scene) {
  * @returns {Shown}
  */
 export function shownHead(scene, head, heading) {
-  const { choice, range, kind, label, sheet, run, family } = scene;
+  const { choice, range, kind, label, sheet, run, attn } = scene;
   const values = sheet.values(choice.measure, choice.layer, head);
-  const hidden = sheet.hiddenShare(run.weights(family, choice.layer, head));
+  const hidden = sheet.hiddenShare(run.weights(attn, choice.layer, head));
   const rounded = roundedAs(scene, head);
   return { heading, layer: choice.layer, head, values, range, kind, label, hidden, rounded };
 }
 
 /** How weights, or numbers made of them, are rounded; null for all others. @param {Scene} scene @param {number} head */
-function roundedAs({ run, family, choice, kind }, head) {
-  const precision = kind === "weights" ? run.precision(family, choice.layer, head) : "";
+function roundedAs({ run, attn, choice, kind }, head) {
+  const precision = kind === "weights" ? run.precision(attn, choice.layer, head) : "";
   return precision ? { note: precision, zero: choice.measure === "weights" ? "< 0.0001" : "" } : null;
 }

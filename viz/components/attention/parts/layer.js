@@ -15,9 +15,7 @@ export class LayerPart {
 
   /** @param {import("../panels.js").Scene} scene */
   show(scene) {
-    const all = Array.from({ length: scene.family.heads }, (_, head) =>
-      shownHead(scene, head, `Head ${head}`),
-    );
+    const all = Array.from({ length: scene.attn.heads }, (_, head) => shownHead(scene, head, `Head ${head}`));
     this.matrices.show(scene, all, false);
   }
 }

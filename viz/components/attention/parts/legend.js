@@ -8,16 +8,16 @@ import { format } from "../../shared/numbers.js";
 /**
  * Draw the legend, unless it is unchanged.
  * @param {HTMLElement} box
- * @param {Pick<import("./matrix.js").Shown, "range" | "kind" | "label"> & Pick<import("../panels.js").Scene, "colors" | "sheet" | "family">} shown
+ * @param {Pick<import("./matrix.js").Shown, "range" | "kind" | "label"> & Pick<import("../panels.js").Scene, "colors" | "sheet" | "attn">} shown
  */
-export function matrixLegend(box, { range, kind, label, colors, sheet, family }) {
+export function matrixLegend(box, { range, kind, label, colors, sheet, attn }) {
   const used = sheet.reasons;
   const look = JSON.stringify([range, kind, label, used, colors]);
   if (box.dataset.look === look) return;
   box.dataset.look = look;
   const ticks = range.map((value) => format(value));
   /** @type {[string, string][]} */
-  const swatches = used.map((number) => [briefly(family.reasons[number - 1]), hatchSwatch(colors, number)]);
+  const swatches = used.map((number) => [briefly(attn.reasons[number - 1]), hatchSwatch(colors, number)]);
   drawLegend(box, { stops: stopsOf({ colors, kind }), ticks, label, swatches });
 }
 

@@ -32,15 +32,15 @@ export class MapPart {
 
   /** @param {Scene} scene */
   show(scene) {
-    const { run, choice, family, colors } = scene;
+    const { run, choice, attn, colors } = scene;
     const look = [run.id, choice.by, choice.special, choice.rows].join();
     if (look !== this.look) this.#known.clear();
     this.look = look;
-    const hasAll = choice.families === "all" && run.families.length > 1;
-    const families = hasAll ? run.families : [family];
-    const sheets = families.map((own) => this.#once(own.name, () => new Sheet(run, own, choice)));
+    const hasAll = choice.families === "all" && run.attentions.length > 1;
+    const attentions = hasAll ? run.attentions : [attn];
+    const sheets = attentions.map((own) => this.#once(own.name, () => new Sheet(run, own, choice)));
     const columns = hasAll ? bothColumns(sheets, choice) : ownColumns(sheets[0]);
-    const most = Math.max(...families.map(({ heads }) => heads));
+    const most = Math.max(...attentions.map(({ heads }) => heads));
     const shown = choice.heads ?? Array.from({ length: most }, (_, head) => head);
     const links = sheets.map((sheet) => this.#link(sheet, choice, shown, hasAll ? columns : null));
     const heads = links.flatMap((link) =>
@@ -48,7 +48,7 @@ export class MapPart {
     );
     this.view.data = {
       colors,
-      title: hasAll ? `All attention of layer ${choice.layer}` : `${family.label} of layer ${choice.layer}`,
+      title: hasAll ? `All attention of layer ${choice.layer}` : `${attn.label} of layer ${choice.layer}`,
       run: run.id,
       columns,
       links,
@@ -60,7 +60,7 @@ export class MapPart {
       coming: heads.filter((head) => !head).length,
       special: choice.special,
       hidden: sheets.map((sheet, i) => this.#hidden(sheet, links[i].layer, choice, shown)),
-      families: run.families.length > 1 ? choice.families : null,
+      families: run.attentions.length > 1 ? choice.families : null,
     };
     sayAbsent(this.box, heads.includes(null) ? run.absent : "");
     this.view.update();
@@ -74,19 +74,19 @@ export class MapPart {
    * @returns {Link}
    */
   #link(sheet, choice, shown, columns) {
-    const { family, keys } = sheet;
-    const layer = clamp(choice.layer, 0, family.layers - 1);
+    const { attn, keys } = sheet;
+    const layer = clamp(choice.layer, 0, attn.layers - 1);
     const column = (/** @type {string} */ stack) => columns?.findIndex((own) => own.stack === stack) ?? 0;
-    const heads = Array.from({ length: family.heads }, (_, head) =>
+    const heads = Array.from({ length: attn.heads }, (_, head) =>
       shown.includes(head) ? this.#head(sheet, layer, head, keys.length) : null,
     );
-    const [from, to] = columns ? [column(family.queries), column(family.keys)] : [0, 1];
-    return { label: family.label, layer, from, to, heads };
+    const [from, to] = columns ? [column(attn.queries), column(attn.keys)] : [0, 1];
+    return { label: attn.label, layer, from, to, heads };
   }
 
   /** @param {Sheet} sheet @param {number} layer @param {number} head @param {number} keys @returns {Kept | null} */
   #head(sheet, layer, head, keys) {
-    return this.#once([sheet.family.name, layer, head].join(), () => {
+    return this.#once([sheet.attn.name, layer, head].join(), () => {
       const weights = sheet.values("weights", layer, head);
       return weights && new Kept(weights, keys);
     });
@@ -95,9 +95,9 @@ export class MapPart {
   /** @param {Sheet} sheet @param {number} layer @param {import("../choice.js").Choice} choice @param {number[]} shown */
   #hidden(sheet, layer, { special }, shown) {
     if (special === "keep") return null;
-    const heads = shown.filter((head) => head < sheet.family.heads);
-    const here = heads.filter((head) => this.#known.has([sheet.family.name, layer, head].join()));
-    return this.#once(["hidden", sheet.family.name, layer, ...here].join(), () =>
+    const heads = shown.filter((head) => head < sheet.attn.heads);
+    const here = heads.filter((head) => this.#known.has([sheet.attn.name, layer, head].join()));
+    return this.#once(["hidden", sheet.attn.name, layer, ...here].join(), () =>
       hiddenMass(sheet, layer, here),
     );
   }
@@ -111,9 +111,9 @@ export class MapPart {
 }
 
 /** Queries on the left, keys on the right. @param {Sheet} sheet @returns {Column[]} */
-const ownColumns = ({ family, queries, keys, groups }) => [
-  { title: "queries", stack: family.queries, labels: queries, groups: groups[0] },
-  { title: "keys", stack: family.keys, labels: keys, groups: groups[1] },
+const ownColumns = ({ attn, queries, keys, groups }) => [
+  { title: "queries", stack: attn.queries, labels: queries, groups: groups[0] },
+  { title: "keys", stack: attn.keys, labels: keys, groups: groups[1] },
 ];
 
 /**
@@ -124,8 +124,8 @@ const ownColumns = ({ family, queries, keys, groups }) => [
  */
 function bothColumns(sheets, { rows }) {
   return /** @type {const} */ (["encoder", "decoder"]).map((stack) => {
-    const asQueries = sheets.find(({ family }) => family.queries === stack);
-    const asKeys = sheets.find(({ family }) => family.keys === stack);
+    const asQueries = sheets.find(({ attn }) => attn.queries === stack);
+    const asKeys = sheets.find(({ attn }) => attn.keys === stack);
     const read = asKeys?.keys ?? asQueries?.queries ?? [];
     // A query is named by the token written after it; the same token as a key, by the token read.
     const isWritten = rows === "written" && asQueries && stack === "decoder";

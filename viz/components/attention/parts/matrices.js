@@ -57,9 +57,9 @@ export class Matrices {
    * @param {boolean} hasSums
    */
   show(scene, all, hasSums) {
-    const { colors, sheet, family } = scene;
+    const { colors, sheet, attn } = scene;
     this.main = all[0];
-    matrixLegend(this.legend, { ...all[0], colors, sheet, family });
+    matrixLegend(this.legend, { ...all[0], colors, sheet, attn });
     const isAlone = all.length === 1;
     this.hidden.textContent = isAlone ? hiddenText(scene, all[0]) : "";
     this.box.classList.toggle("hl-several", !isAlone);
@@ -101,10 +101,10 @@ export class Matrices {
   }
 
   /** @param {Scene} scene @param {Shown[]} all */
-  #numbers({ family }, all) {
+  #numbers({ attn }, all) {
     return all.flatMap(({ heading, layer, head, values }, i) => {
       const { data } = this.matrices[i].view;
-      const caption = [family.label, `layer ${layer}`, `head ${head}`, data?.label, heading];
+      const caption = [attn.label, `layer ${layer}`, `head ${head}`, data?.label, heading];
       return values ? [matrixNumbers(data, caption.filter(Boolean).join(", "))] : [];
     });
   }

@@ -57,7 +57,7 @@ export class Matrix {
    * @param {{hasLegend: boolean, hidden: string, sums: import("../matrix/sums.js").Sums | null}} options
    */
   show(scene, shown, { hasLegend, hidden, sums }) {
-    const { sheet, cell, family, colors } = scene;
+    const { sheet, cell, attn, colors } = scene;
     const { heading, layer, head, values, rounded = null } = shown;
     const absent = shown.absent || (values ? "" : sheet.run.absent);
     Object.assign(this, { scene, shown });
@@ -70,10 +70,10 @@ export class Matrix {
     this.inner.hidden = Boolean(absent);
     this.box.classList.toggle("hl-waiting", !values && !absent);
     if (!values) return;
-    if (hasLegend) matrixLegend(this.legend, { ...shown, label: "", colors, sheet, family });
+    if (hasLegend) matrixLegend(this.legend, { ...shown, label: "", colors, sheet, attn });
     this.view.data = {
       colors,
-      title: `${family.label}, layer ${layer}, head ${head}${heading ? `: ${heading}` : ""}`,
+      title: `${attn.label}, layer ${layer}, head ${head}${heading ? `: ${heading}` : ""}`,
       label: shown.label,
       kind: shown.kind,
       range: shown.range,
@@ -82,7 +82,7 @@ export class Matrix {
       numbers: sheet.numbers,
       roles: sheet.roles,
       axis: sheet.axis,
-      reasons: family.reasons,
+      reasons: attn.reasons,
       closed: sheet.closed,
       values,
       sums,

@@ -55,8 +55,8 @@ def check_numbers(view: Locator, this: Ran, case: Case) -> None:
     assert got["score"] == record.scores[0, case.head, query, key].numpy()
     q, k = record.q[0, case.head, query].numpy(), record.k[0, kv_head, key].numpy()
     assert got["dot"] == rounded((q.astype(np.float64) * k).cumsum()[-1])
-    family = this.held().attentions[case.attention]
-    np.testing.assert_allclose(got["dot"] / family.scale + got.get("bias", 0), got["score"], rtol=1e-4)
+    attn = this.held().attentions[case.attention]
+    np.testing.assert_allclose(got["dot"] / attn.scale + got.get("bias", 0), got["score"], rtol=1e-4)
 
     scores = record.scores[0, case.head, query].numpy()
     allowed = record.mask[0, 0, query].numpy()

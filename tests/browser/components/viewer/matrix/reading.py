@@ -109,17 +109,17 @@ def hover(page: Page, view: Locator, query: int, key: int) -> None:
 
 def shown(held: ViewerRun, attention: Attention, measure: str, head: int = HEAD) -> Floats:
     """A measure of a head, computed from the run."""
-    family = held.attentions[attention]
-    weights = family.weights(LAYER)[head]
+    attn = held.attentions[attention]
+    weights = attn.weights(LAYER)[head]
     if measure == "moved":
-        assert family.lengths is not None
-        lengths = family.lengths(LAYER)
+        assert attn.lengths is not None
+        lengths = attn.lengths(LAYER)
         assert lengths is not None
         return weights * lengths[head]
     if measure == "weights":
         return weights
-    assert family.scores is not None
-    return family.scores(LAYER)[head]
+    assert attn.scores is not None
+    return attn.scores(LAYER)[head]
 
 
 def with_reasons(texts: list[list[str]], allowed: NDArray[np.bool_], measure: str) -> list[list[str]]:

@@ -32,8 +32,8 @@ from viz.viewer.viewer_run import ViewerRun
 )
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
-    family = held.attentions[attention]
-    press(view, "Which attention", family.label)
+    attn = held.attentions[attention]
+    press(view, "Which attention", attn.label)
     view.locator(".hl-grid summary").click()
     orders = picker(view, "Order of the small maps")
     scores = plain_scores(held, attention)
@@ -53,7 +53,7 @@ def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: At
         )
         assert state(view)["order"] == order.tolist()
         rows = table.evaluate(READ_TABLE)[1:]
-        layers_heads = [divmod(int(number), family.n_heads) for number in order]
+        layers_heads = [divmod(int(number), attn.n_heads) for number in order]
         assert [row[0] for row in rows] == [f"layer {layer}, head {head}" for layer, head in layers_heads]
         assert [row[-2] for row in rows] == [str(rank + 1) for rank in range(len(order))]
     orders.select_option("layer")
@@ -61,19 +61,19 @@ def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: At
 
 def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.float64]]:
     """The ordering scores of all heads, layer by layer, computed from the weights."""
-    family = held.attentions[attention]
-    weights = np.stack([family.weights(layer) for layer in range(family.n_layers)]).astype(np.float64)
+    attn = held.attentions[attention]
+    weights = np.stack([attn.weights(layer) for layer in range(attn.n_layers)]).astype(np.float64)
     weights = weights.reshape(-1, *weights.shape[2:])
     queries, keys = np.indices(weights.shape[1:])
     line = queries * (weights.shape[2] - 1) / (weights.shape[1] - 1)
     logarithms = np.log2(np.where(weights > 0, weights, 1))
     scores = {
         "entropy": -(weights * logarithms).sum(axis=2).mean(axis=1),
-        "special": weights[:, :, list(held.sides[family.keys].special)].sum(axis=2).mean(axis=1),
+        "special": weights[:, :, list(held.sides[attn.keys].special)].sum(axis=2).mean(axis=1),
         "sharpness": weights.max(axis=2).mean(axis=1),
         "diagonal": (weights * (abs(keys - line) <= 1)).sum(axis=2).mean(axis=1),
     }
-    if family.queries == family.keys:
+    if attn.queries == attn.keys:
         scores["distance"] = (weights * abs(queries - keys)).sum(axis=2).mean(axis=1)
     return scores
 

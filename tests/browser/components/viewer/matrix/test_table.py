@@ -44,17 +44,17 @@ ATTENTIONS = pytest.mark.parametrize(
 @ATTENTIONS
 def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
-    family = held.attentions[attention]
-    press(view, "Which attention", family.label)
+    attn = held.attentions[attention]
+    press(view, "Which attention", attn.label)
     for measure, label in MEASURES.items():
         choose(view, "Numbers in the cells", measure)
-        rows = read_table(view, f"^{family.label}, layer {LAYER}, head {HEAD}, {re.escape(label)}")
-        expected = with_reasons(written(shown(held, attention, measure)), family.allowed, measure)
+        rows = read_table(view, f"^{attn.label}, layer {LAYER}, head {HEAD}, {re.escape(label)}")
+        expected = with_reasons(written(shown(held, attention, measure)), attn.allowed, measure)
         if measure == "masked":  # its caption is that of the scores
             expect(matrix(view).locator("td").filter(has_text="(masked")).to_have_count(0)
             rows = read_table(view, "score")
         assert numbers_of(rows) == expected, measure
-        queries, keys = held.sides[family.queries].tokens, held.sides[family.keys].tokens
+        queries, keys = held.sides[attn.queries].tokens, held.sides[attn.keys].tokens
         assert rows[0][1:] == [visible(token) for token in keys]
         assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
 
