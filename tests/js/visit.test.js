@@ -7,6 +7,8 @@ const entries = [];
 const location = { href: "http://127.0.0.1/", pathname: "/" };
 /** @type {Record<string, string>} */
 const dataset = {};
+/** @type {{act: () => void, after: number}[]} */
+const timers = [];
 /** @param {unknown} _state @param {string} _unused @param {string} url */
 function replaceState(_state, _unused, url) {
   ({ href: location.href, pathname: location.pathname } = new URL(url, location.href));
@@ -22,7 +24,7 @@ Object.assign(globalThis, {
   document: {
     body: {},
     documentElement: { dataset, hasAttribute: (/** @type {string} */ name) => name.slice(5) in dataset },
-    querySelector: () => null,
+    querySelector: () => ({ getAttribute: () => "notRunning" }),
   },
   addEventListener: () => {},
   dispatchEvent: () => true,
@@ -30,7 +32,7 @@ Object.assign(globalThis, {
   MutationObserver: class {
     observe() {}
   },
-  setTimeout: () => 0,
+  setTimeout: (/** @type {() => void} */ act, /** @type {number} */ after) => timers.push({ act, after }),
 });
 const { navigate } = await import("../../viz/components/bridge/navigation.js");
 const { Visit } = await import("../../viz/components/scenes/visit.js");
@@ -46,4 +48,13 @@ test("a page that is only passed gets no entry in the history, whichever script 
   visit.arrive();
   history.pushState(null, "", "/masks");
   assert.deepEqual(entries, ["/masks"]);
+});
+
+test("a run too short to be seen running ends the visit", () => {
+  const visit = new Visit();
+  visit.go("/?text=I", false);
+  timers.length = 0;
+  visit.count(visit.steps + 1);
+  for (const { act } of timers.splice(0)) act();
+  assert.equal(visit.target, null);
 });

@@ -50,7 +50,7 @@ class Show {
     this.base ||= baseOf(location.pathname, here);
     this.scenes = scenes;
     this.setLarge = setLarge;
-    this.visit.steps = steps;
+    this.visit.count(steps);
     setColors(this.bar.box, colors);
     if (this.at >= scenes.length) this.end();
   }

@@ -52,6 +52,15 @@ export class Visit {
     document.documentElement.dataset.following = target.path;
   }
 
+  /**
+   * Take in Python's count of steps. A short run begins and ends between two frames, and its state is never seen.
+   * @param {number} steps
+   */
+  count(steps) {
+    this.steps = steps;
+    this.look();
+  }
+
   look() {
     if (this.target && isIdle()) setTimeout(() => this.check(), SETTLED_MILLISECONDS);
   }
