@@ -116,9 +116,11 @@ class Show {
     this.isLeavingFullScreen = false;
   }
 
-  /** Back and Forward hand control to the address and end the show. */
+  /** Back and Forward hand control to the address and end the show, even while a scene is on its way. */
   onHistory() {
-    if (this.visit.isOwn || this.at < 0) return;
+    if (this.visit.isOwn) return;
+    this.visit.arrive();
+    if (this.at < 0) return;
     this.wasLarge = true;
     this.end();
     this.hold.release();

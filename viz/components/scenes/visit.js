@@ -57,6 +57,7 @@ export class Visit {
    * @param {number} steps
    */
   count(steps) {
+    if (steps === this.steps) return;
     this.steps = steps;
     this.look();
   }
