@@ -1,14 +1,22 @@
-"""A cross of two lists, thinned so that each member comes once; the other pairs are for make test-all."""
+"""Parameters of a test that are left to make test-all: members of a list, or most pairs of two lists.
+
+pytest does not publish the type of `pytest.param(...)`, so that these are lists of Any.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
 
-def covering(pairs: Iterable[tuple[str, str]]) -> list[ParameterSet]:
+def full(*members: object) -> list[Any]:
+    """Mark each of these as `full`."""
+    return [pytest.param(member, marks=pytest.mark.full) for member in members]
+
+
+def covering(pairs: Iterable[tuple[str, str]]) -> list[Any]:
     """Mark as `full` every pair whose two members other pairs have already.
 
     A pair with two new members is taken before one with a single new one, so that few are left.

@@ -15,6 +15,7 @@ from tests.pages.figures import assert_names_its_code, pictures_without_code
 from tests.pages.models.page import opened, run_of
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
+from tests.support.crosses import full
 from tests.support.kinds import KINDS, MASK
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from transformer.loaded import LoadedModel
@@ -169,10 +170,10 @@ def test_a_model_without_generator_says_that_no_words_come_out(views: Views) -> 
 # What the arithmetic of one cell is made from
 
 
-@pytest.mark.parametrize("kind", ["rotary", "relative", "masked"])
-def test_a_score_can_be_calculated_as_the_model_does(views: Views, kind: str) -> None:
-    head = 2
-    stack: Stack = "encoder" if kind in ("masked", "relative") else "decoder"
+@pytest.mark.parametrize("head", [2, *full(0)])
+@pytest.mark.parametrize("kind", ["rotary", "relative", "masked", *full("prompted", "stacks")])
+def test_a_score_can_be_calculated_as_the_model_does(views: Views, kind: str, head: int) -> None:
+    stack: Stack = "encoder" if kind in ("masked", "relative", "stacks") else "decoder"
     app = opened(kind, layer="1", head=str(head), attention=stack)
     vectors = f"vectors:{stack}:1:{head}"
     views.fetch(app, "viewer", [f"scores:{stack}", vectors])

@@ -12,6 +12,7 @@ from tests.pages.figures import array, figure, trace
 from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT
 from tests.pages.views import Views
+from tests.support.crosses import full
 from tests.support.kinds import KINDS
 from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES
 from transformer.run import run_sentence
@@ -212,7 +213,7 @@ def test_what_makes_no_sentences_says_so_on_decode(kind: str, why: str) -> None:
     assert not app.text_input
 
 
-@pytest.mark.parametrize("kind", ["prompted", "languages"])
+@pytest.mark.parametrize("kind", ["prompted", "languages", *full("rotary", "relative")])
 def test_a_search_and_its_heads(kind: str, views: Views) -> None:
     app = opened(kind, "decode", target="the dog")
     run = run_of(kind)

@@ -18,6 +18,7 @@ from tests.pages.offered import offer
 from tests.pages.scenes.panel import Panel
 from tests.pages.views import Views
 from tests.support.checkpoints import torch_file
+from tests.support.crosses import full
 from tests.support.models import tiny_model
 from tests.support.saved_page import all_chosen, blocks, unpacked
 from transformer.text.coder import SpecialTokens
@@ -103,9 +104,7 @@ TELLING = [
 ]
 
 
-@pytest.mark.parametrize(
-    "address", [*TELLING, *(pytest.param(address, marks=pytest.mark.full) for address in ADDRESSES)]
-)
+@pytest.mark.parametrize("address", [*TELLING, *full(*ADDRESSES)])
 def test_an_address_is_the_same_run_and_choice_as_on_explore(
     made: Made, panel: Panel, views: Views, address: dict[str, str]
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from tests.support.crosses import full
 from tests.transformer.model.core import (
     KINDS,
     PAD_ID,
@@ -195,7 +196,7 @@ def test_dropout_is_for_training_only(tapped: bool) -> None:
     "changes",
     [
         {"norm_position": "both", "n_encoder_layers": 1, "n_decoder_layers": 1},
-        *(pytest.param(changes, marks=pytest.mark.full) for changes in KINDS.values()),
+        *full(*KINDS.values()),
     ],
 )
 def test_compiles_as_one_graph(changes: dict[str, object]) -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.support.crosses import full
 from tests.support.models import tiny_model, tiny_subword_model
 from tests.transformer.analysis.doctor.patients import (
     Weights,
@@ -88,9 +89,7 @@ def test_a_random_model_gets_a_clean_bill(changes: dict[str, Any]) -> None:
     assert complaints(tiny_model(**changes)) == []
 
 
-@pytest.mark.parametrize(
-    "changes", [FORMS[0], *(pytest.param(changes, marks=pytest.mark.full) for changes in FORMS[1:])]
-)
+@pytest.mark.parametrize("changes", [FORMS[0], *full(*FORMS[1:])])
 def test_a_random_model_of_sub_words_gets_a_clean_bill(changes: dict[str, Any]) -> None:
     assert complaints(tiny_subword_model(1, **changes)) == []
 

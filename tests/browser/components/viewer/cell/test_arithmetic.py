@@ -19,6 +19,7 @@ from tests.browser.components.viewer.cell.reading import (
     values,
     vectors,
 )
+from tests.support.crosses import full
 from tests.support.runs import Ran, ran
 from transformer.analysis.attention_maps import AttentionMaps, by_word, words_of
 from transformer.analysis.attention_maps import attention_record as record_of
@@ -29,7 +30,7 @@ from transformer.analysis.attention_maps import attention_record as record_of
     [
         CASES[0],
         *(pytest.param(case, marks=pytest.mark.slow) for case in CASES[1:] if case.kind in DIFFERENT),
-        *(pytest.param(case, marks=pytest.mark.full) for case in CASES[1:] if case.kind not in DIFFERENT),
+        *full(*(case for case in CASES[1:] if case.kind not in DIFFERENT)),
     ],
     ids=lambda case: f"{case.kind}-{case.attention}",
 )

@@ -19,6 +19,7 @@ from tests.browser.components.viewer.matrix.reading import (
     press,
 )
 from tests.browser.components.views import move_to, state
+from tests.support.crosses import full
 from transformer.analysis.attention_maps import Attention
 from viz.viewer.viewer_run import ViewerRun
 
@@ -27,7 +28,7 @@ from viz.viewer.viewer_run import ViewerRun
     "attention",
     [
         pytest.param("decoder", marks=pytest.mark.slow),
-        *(pytest.param(name, marks=pytest.mark.full) for name in ("encoder", "cross")),
+        *full("encoder", "cross"),
     ],
 )
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:

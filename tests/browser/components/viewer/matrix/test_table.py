@@ -27,6 +27,7 @@ from tests.browser.components.viewer.matrix.reading import (
     written,
 )
 from tests.browser.components.views import state
+from tests.support.crosses import full
 from tests.support.runs import TWIN
 from transformer.analysis.attention_maps import Attention
 from viz.figures.labels import visible
@@ -36,7 +37,7 @@ ATTENTIONS = pytest.mark.parametrize(
     [
         "cross",
         pytest.param("decoder", marks=pytest.mark.slow),
-        pytest.param("encoder", marks=pytest.mark.full),
+        *full("encoder"),
     ],
 )
 
@@ -61,7 +62,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
 
 @pytest.mark.parametrize(
     "measure",
-    ["weights", *(pytest.param(name, marks=pytest.mark.full) for name in ("scores", "masked", "moved"))],
+    ["weights", *full("scores", "masked", "moved")],
 )
 def test_differences_are_taken_from_another_head_and_another_run(page: Page, url: str, measure: str) -> None:
     held, view = held_run(), open_viewer(page, url)
