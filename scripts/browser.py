@@ -1,4 +1,4 @@
-"""A Streamlit server on a free port and a Chromium to look at it: for tests, benchmarks and screenshots."""
+"""A Streamlit server on a free port, and a Chromium to view it: for tests, benchmarks and screenshots."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from playwright.sync_api import Browser, Page, Playwright, ProxySettings
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 NO_WAY_OUT = ProxySettings(server="http://127.0.0.1:9", bypass="127.0.0.1")
-"""Nobody listens there. A route of Playwright's would do too, but turns Chromium's cache off."""
+"""Nothing listens there. Routing in Playwright would work too, but disables Chromium's cache."""
 START_SECONDS = 180.0
-"""The app loads PyTorch and the model before it answers: on a busy machine that takes long."""
+"""The app loads PyTorch and the model before it answers, which takes long on a busy machine."""
 IS_IDLE = """
 ([quiet, call]) => {
   const { testConnectionState: connection, testScriptState: script } =
@@ -77,19 +77,19 @@ def launch_chromium(playwright: Playwright, path: str) -> Browser:
 
 @contextmanager
 def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
-    """Run a Streamlit script as `server_process` does; give its address."""
+    """Run a Streamlit script as `server_process` does; yield its URL."""
     with server_process(script, **settings) as (url, _):
         yield url
 
 
 @contextmanager
 def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
-    """Run a Streamlit script on a free port of this machine until the block ends; give address and process.
+    """Run a Streamlit script on a free port of this machine until the block ends; yield URL and process.
 
     Settings are Streamlit's own environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
 
     Raises:
-        RuntimeError: the server did not come up in time; the message holds what it printed.
+        RuntimeError: the server did not start in time; the message has its output.
     """
     port = free_port()
     # The app as `make run` starts it.
@@ -110,7 +110,7 @@ def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
 
 
 def stop(server: subprocess.Popen[bytes]) -> None:
-    """Ask a server to end; kill it if it has not by the time that it may take to start."""
+    """Ask a server to end; kill it if it is still running after START_SECONDS."""
     server.terminate()
     try:
         server.wait(timeout=START_SECONDS)
@@ -120,7 +120,7 @@ def stop(server: subprocess.Popen[bytes]) -> None:
 
 
 def comes_up(server: subprocess.Popen[bytes], address: str) -> bool:
-    """Wait until a server answers under this address; False if it ends or takes too long."""
+    """Wait until a server answers at this URL; False if it exits or takes too long."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and server.poll() is None:
         try:
@@ -132,7 +132,7 @@ def comes_up(server: subprocess.Popen[bytes], address: str) -> bool:
 
 
 def free_port() -> int:
-    """Return a port of the loopback address that nobody listens on."""
+    """Return a free port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,6 +1,6 @@
-"""Break valid checkpoints at random and read them: each is opened or refused in words; nothing of it runs.
+"""Corrupt valid checkpoints at random and read them: each is opened or refused with a reason; none runs code.
 
-`make fuzz` breaks a million. A run that fails prints how to have just that one again.
+`make fuzz` tries a million. A failing run prints the command that repeats it alone.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
 Files = Mapping[str, bytes]
-"""A checkpoint: its files by name; one alone is chosen itself, several as their folder."""
+"""A checkpoint: its files by name. A single file is opened by itself, several as a folder."""
 
 MOST_SECONDS = 5.0
 MOST_MEMORY = 512 * MEBIBYTE
 PART = 5_000
-"""How many runs one process does at a time."""
+"""Runs per task of a process."""
 
 _EDGES = (0, 1, -1, 0x7F, 0x80, 0xFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**64 - 1)
-"""Numbers at which sizes and offsets go wrong."""
+"""Values at which arithmetic with sizes and offsets tends to fail."""
 
 
 class FuzzError(AssertionError):
-    """A broken checkpoint that was neither opened nor refused as it must be."""
+    """A corrupt checkpoint was neither opened nor properly refused."""
 
 
 def fuzz(seed: int, runs: range) -> int:
-    """Break and read as many checkpoints as there are in `runs`; each depends on the seed and its number.
+    """Corrupt and read one checkpoint per number in `runs`; each depends on the seed and its number alone.
 
     Returns:
-        How many were opened all the same.
+        How many could be opened.
 
     Raises:
-        FuzzError: when one is neither opened nor refused, or takes too long, or something of it was run.
+        FuzzError: a checkpoint was neither opened nor refused, took too long, or ran code.
     """
     opened = 0
     with tempfile.TemporaryDirectory() as place, at_most(MOST_MEMORY):
@@ -77,10 +77,10 @@ def fuzz(seed: int, runs: range) -> int:
 
 
 def attempt(files: Files, place: Path) -> bool:
-    """Read a checkpoint as the reading process does, and open its tensors: False when it is refused.
+    """Read a checkpoint as the reading process does, and open its tensors; False if it is refused.
 
     Raises:
-        FuzzError: when it takes too long, or holds other tensors than it says.
+        FuzzError: it took too long, or a tensor's shape is not the one it declares.
     """
     began = time.monotonic()
     chosen, copies = place / "chosen", place / "copies"
@@ -165,13 +165,13 @@ def valid() -> Iterator[Files]:
 
 
 def malicious(marker: Path) -> Files:
-    """A file that would make another, were it opened as pickles are: it says so, and is refused."""
+    """A file that would create another if it were unpickled; it must be refused."""
     command = b"cos\nsystem\n" + _text(f"touch {marker}") + b"\x85R"
     return {"malicious.pt": _with_pickle(command)}
 
 
 def inert(marker: Path) -> Files:
-    """Weights and, beside them, calls that would make another file, by names that have good uses too."""
+    """Weights together with calls that would create a file, by names that also have legitimate uses."""
     storage = b"(" + _text("storage") + b"ctorch\nFloatStorage\n" + _text("0") + _text("cpu") + b"K\x02tQ"
     weight = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00K\x02\x85K\x01\x85\x89"
     weight += b"ccollections\nOrderedDict\n)RtR"
@@ -189,7 +189,7 @@ def _text(text: str) -> bytes:
 
 
 def broken(corpus: list[Files], random: Random) -> Files:
-    """One of the checkpoints with a file broken: anywhere, or with checksums and lengths made to fit."""
+    """A checkpoint with one corrupt file, some with checksums and lengths adjusted to match."""
     files = dict(random.choice(corpus))
     name = random.choice(list(files))
     other = random.choice(list(random.choice(corpus).values()))
@@ -203,7 +203,7 @@ def broken(corpus: list[Files], random: Random) -> Files:
 
 
 def _mutated(content: bytes, other: bytes, random: Random) -> bytes:
-    """One to four changes: bits, bytes, numbers, pieces left out, repeated, or taken from elsewhere."""
+    """One to four changes: flipped bits, random bytes, edge values, pieces removed, repeated or foreign."""
     changed = bytearray(content)
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         at = random.randrange(len(changed) + 1)
@@ -232,7 +232,7 @@ def _mutated(content: bytes, other: bytes, random: Random) -> bytes:
 
 
 def _with_broken_entry(content: bytes, other: bytes, random: Random) -> bytes:
-    """An archive whose checksums fit, with one entry changed: most often the pickle."""
+    """An archive with valid checksums and one corrupt entry, most often the pickle."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {info.filename: archive.read(info) for info in archive.infolist()}
     pickles = [name for name in entries if name.endswith("data.pkl")]
@@ -242,7 +242,7 @@ def _with_broken_entry(content: bytes, other: bytes, random: Random) -> bytes:
 
 
 def _with_broken_head(content: bytes, other: bytes, random: Random) -> bytes:
-    """A safetensors file whose head has been changed, and its length made to fit."""
+    """A safetensors file with a corrupt header whose length is adjusted to match."""
     length = int.from_bytes(content[:8], "little")
     head = _mutated(content[8 : 8 + length], other, random)
     return struct.pack("<Q", len(head)) + head + content[8 + length :]
@@ -268,7 +268,7 @@ def _packed(entries: Files) -> bytes:
 
 @contextmanager
 def at_most(n_bytes: int) -> Iterator[None]:
-    """Let this process ask for so many bytes more than it has; where the system knows such a limit."""
+    """Limit the memory that this process may still allocate, where the system supports it."""
     statm = Path("/proc/self/statm")
     if not statm.exists():
         yield
@@ -287,7 +287,7 @@ def _part(task: tuple[int, range]) -> int:
 
 
 def main() -> None:
-    """Break a million, in as many processes as there are cores."""
+    """Try a million, in one process per core."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=None, help="chosen at random and printed when left out")

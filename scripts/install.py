@@ -1,7 +1,7 @@
 """Create .venv and install requirement files into it: what `make` runs before anything else.
 
-Uses the standard library only, and no syntax newer than Python 3.7, so that an old interpreter reaches the
-sentence that says it is too old.
+Uses the standard library only, and no syntax newer than Python 3.7, so that an old interpreter gets as
+far as the message that it is too old.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def main() -> None:
 
 
 def install_headlight() -> None:
-    """Install the project itself, where it is: then the browser loads its scripts once, as files.
+    """Install the project itself as editable: the browser then loads its scripts once, as files.
 
-    Without the network this fails, and the scripts travel with every update instead.
+    Without a network this fails, and every update carries the scripts instead.
     """
     if not run(PYTHON, "-m", "pip", "install", *QUIETLY, "--no-deps", "--editable", ROOT):
         print("Headlight itself could not be installed: it runs all the same, a little slower.", flush=True)

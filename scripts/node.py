@@ -1,4 +1,4 @@
-"""Check the scripts of the views with tools from npm, which it installs; where there is no node, say so.
+"""Check the views' JavaScript with tools from npm, which it installs; say so if Node.js is missing.
 
     python -m scripts.node check     types, lint, form, and whether what is built is what the sources make
     python -m scripts.node format    puts the scripts into the agreed form
@@ -28,7 +28,7 @@ MISSING = "no node and npm on PATH, so the scripts of the views are not checked 
 
 
 def main() -> None:
-    """Run a script of package.json; without node, fail in CI only."""
+    """Run a script of package.json; a missing Node.js is an error in CI only."""
     if not has_npm():
         print(MISSING, flush=True)
         sys.exit(1 if os.environ.get("CI") else 0)
@@ -39,12 +39,12 @@ def main() -> None:
 
 
 def has_npm() -> bool:
-    """Tell whether there are node and npm."""
+    """Tell whether node and npm are on PATH."""
     return bool(shutil.which("node") and shutil.which("npm"))
 
 
 def install() -> bool:
-    """Install the pinned tools, unless they are there; tells whether they are then.
+    """Install the pinned tools if they are missing; tell whether they are installed.
 
     Not by `npm ci`: it refuses a lock file that lists no builds for other systems, as some registries have
     none.

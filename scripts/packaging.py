@@ -1,4 +1,4 @@
-"""What the wheel needs that is not in its packages: hatchling calls this when it builds one."""
+"""Hatchling build hooks for what the wheel needs from outside its packages."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ IN_PACKAGE = (
     ".streamlit/config.toml",
     "pyproject.toml",  # where Streamlit looks for the scripts of components
 )
-"""What lies beside the packages in a checkout, and in the package headlight where that is installed."""
+"""Files next to the packages in a checkout; in an installed wheel they are inside the package headlight."""
 
 
 class Requirements(MetadataHookInterface):
-    """Takes the dependencies from requirements.txt: each is written once."""
+    """Takes the dependencies from requirements.txt, so that each is listed once."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Add the dependencies to the project's metadata."""
@@ -30,7 +30,7 @@ class Requirements(MetadataHookInterface):
 
 
 class InPackage(BuildHookInterface[Any]):
-    """Brings app, models and settings into the wheel; an editable project has them where they are."""
+    """Adds app, models and settings to the wheel; an editable install finds them in the checkout."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Name the files to include."""

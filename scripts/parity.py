@@ -24,17 +24,17 @@ _HEAD = "| Layout | What is asked | Logits, hidden states | Attention |\n| --- |
 
 
 FOREIGN = tuple(family for family in FAMILIES if family.renames)
-"""All but our own, which opens with the same bits, and those that are only refused."""
+"""All families but our own, which opens bit for bit, and those that are always refused."""
 
 
 @dataclass
 class Measured:
-    """What the tests of one family found.
+    """Results of one family's tests.
 
     Attributes:
-        asked: the names of all questions that it asked in any test, in the order in which it asked them.
-        errors: the worst of "logits" (hidden states among them) and of "attention", as shares of the largest
-            number.
+        asked: the names of all questions asked in any test, in order.
+        errors: the largest error of "logits" (which include hidden states) and of "attention", relative to
+            the largest value.
     """
 
     asked: dict[str, None] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Measured:
 
 
 def main() -> int:
-    """Run the tests of the families, then write the table; their exit status."""
+    """Run the tests of the families, then write the table; return the tests' exit status."""
     with tempfile.TemporaryDirectory(prefix="headlight-parity-") as folder:
         file = Path(folder) / "figures.jsonl"
         environment = os.environ | {"PARITY_FIGURES": str(file)}
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def collect(lines: Iterable[Mapping[str, Any]]) -> dict[str, Measured]:
-    """Family -> the worst of what was written down of it."""
+    """Collect the largest errors by family."""
     found: dict[str, Measured] = {}
     for line in lines:
         measured = found.setdefault(line["family"], Measured())
@@ -69,7 +69,7 @@ def collect(lines: Iterable[Mapping[str, Any]]) -> dict[str, Measured]:
 
 
 def with_table(page: str, measured: Mapping[str, Measured], date: str) -> str:
-    """The page with a new table of all families in the place of its table."""
+    """The page with its table of families replaced."""
     rows = "".join(_row(family.label, measured.get(family.name, Measured())) for family in FOREIGN)
     return re.sub(
         f"{re.escape(BEGIN)}.*{re.escape(END)}",

@@ -17,7 +17,7 @@ PAINTED_MILLISECONDS = 1_500
 
 
 def main() -> None:
-    """Open the app on its own server, show cross-attention, and save what is seen."""
+    """Open the app on its own server, show cross-attention, and save a screenshot."""
     path = find_chromium()
     if path is None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")

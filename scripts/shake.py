@@ -1,7 +1,7 @@
-"""Changes pages at random moments of a live training run, as an impatient user would: for an hour.
+"""Switches pages at random moments of a live training run, as an impatient user would, for an hour.
 
-Between the changes it starts, pauses, resumes and stops the run, and it clicks what still stands there of a
-page that is being left. What must hold: every link leads to its page, no page is blank, nothing is thrown.
+Between switches it starts, pauses, resumes and stops the run, and clicks buttons of the page it is leaving.
+Every link must lead to its page, no page may be blank, and nothing may raise.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ PAGES = {
     "Checkpoint": "checkpoint",
 }
 LONG = "task=Copy&train_steps=10,000&train_layers=4&train_heads=2&train_width=128"
-"""Minutes on any machine."""
+"""Takes minutes on any machine."""
 ACTIONS = ("Pause", "Resume", "Restart", "Pause", "Resume", "Stop and clear", "Start")
-"""What is done with the run, in turn."""
+"""Buttons of the run, pressed in turn."""
 WIDGETS = 'button[data-testid^="stBaseButton"]:not([data-testid$="elementToolbar"])'
-"""Those that the server hears of: the toolbars of plots and tables act in the browser alone."""
+"""Buttons that reach the server: the toolbars of plots and tables act in the browser alone."""
 MOMENT_MILLISECONDS = 400
-"""A change comes at most so long after the one before, or after a button."""
+"""The longest pause between two switches, or between a button and a switch."""
 WAIT_MILLISECONDS = 60_000
 STREAMLIT_PROBES = re.compile(r"/[^/]+/_stcore/(health|host-config)$")
 
 
 class Shaking:
-    """One user who changes pages at random moments, and trains a small model meanwhile.
+    """One user who switches pages at random moments while a small model trains.
 
     Attributes:
-        done: how often each page was opened, and each thing done.
+        done: how often each page was opened and each button pressed.
     """
 
     def __init__(self, page: Page, url: str, rng: random.Random) -> None:
-        """Open the Training page and begin a run."""
+        """Open the Training page and start a run."""
         self.done = Counter[str]()
         self._page, self._rng, self._actions = page, rng, cycle(ACTIONS)
         page.goto(f"{url}/{TRAINING}?{MODEL}&{LONG}")
@@ -64,11 +64,11 @@ class Shaking:
 
     @property
     def changes(self) -> int:
-        """How often the page was changed."""
+        """The number of page switches so far."""
         return sum(self.done[title] for title in PAGES)
 
     def change_page(self) -> None:
-        """Change it once, at a random moment.
+        """Switch the page once, at a random moment.
 
         Raises:
             TimeoutError: Playwright's, when the page doesn't come.
@@ -91,11 +91,11 @@ class Shaking:
         self.done[title] += 1
 
     def _act(self) -> None:
-        """Do the next thing with the run that there is a button for, as soon as it can be done.
+        """Press the next button of the run that the page offers, as soon as it is enabled.
 
-        One for another thing is there when a click that was too late has met a button of this page, and one
-        may go while it is looked at, when the last click is answered only now. What is pressed while the page
-        is still being drawn waits for that, and is gone when a link comes first.
+        The page may offer another button than expected if a late click pressed one of its own, and a button
+        may vanish while it is being looked up if the last click is answered only now. A button pressed while
+        the page is still being drawn takes effect afterwards, unless a link is followed first.
         """
         wait_until_idle(self._page)
         pattern = re.compile(f"^({'|'.join(ACTIONS)})$")
@@ -109,7 +109,7 @@ class Shaking:
                 return
 
     def _click_too_late(self) -> None:
-        """Click a button of the page that is being left, if one is still there."""
+        """Click a button of the page being left, if there still is one."""
         buttons = self._page.get_by_test_id("stMain").locator(WIDGETS)
         n = buttons.count()
         if n:
@@ -117,12 +117,12 @@ class Shaking:
 
 
 def _click(locator: Locator) -> bool:
-    """Click at once, without waiting for it to come to rest; False if it has just gone."""
+    """Click at once, without waiting for the element to be stable; False if it has just vanished."""
     return bool(locator.evaluate_all("found => { found[0]?.click(); return found.length > 0; }"))
 
 
 def main() -> int:
-    """Shake for some minutes; the exit status is 1 when anything was thrown."""
+    """Shake for some minutes; the exit status is 1 if anything raised."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="the same moments again")

@@ -23,7 +23,7 @@ WIDTH, COLOURS = 880, 256
 
 
 def main() -> None:
-    """Run every cell, and keep what a reader sees of it: text, tables, and pictures in place of figures."""
+    """Run every cell, and keep its visible output: text, tables, and images in place of figures."""
     path = find_chromium()
     if path is None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")

@@ -1,1 +1,1 @@
-"""What is wrong with a model: one subject per file, all of them in `examine`."""
+"""Diagnoses what is wrong with a model: one subject per file; `examine` runs them all."""

@@ -1,4 +1,4 @@
-"""A model under each answer to each open question: what changes, and how surprised it is."""
+"""Tries each answer to each open question: how the output changes, and how surprised the model is."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 
 CLEAR_BITS = 0.25
-"""A preferred answer surprises the model less than any other by at least so many bits per token ..."""
+"""A preferred answer must beat every other by at least this many bits per token ..."""
 CLEAR_ERRORS = 2.0
-"""... and by at least so many standard errors of that difference. ..."""
+"""... and by at least this many standard errors of that difference. ..."""
 KNOWS_SOMETHING = 0.75
-"""... And its surprise is at most this part of that of a model that knows nothing: log2 of the vocabulary."""
+"""... Its surprise must also be at most this fraction of an ignorant model's, log2 of the vocabulary size."""
 MOST_CHANGE = 5.0
 """Of a model's own output nothing is preferred where a logit changes by more than so many times the largest:
 the scale of the logits has changed, and surer is not better then."""
 _SMALLEST_CHANGE = 1e-4
-"""An answer that changes less than this part of the output makes no difference to its surprise."""
+"""An answer that changes the output by less than this fraction does not affect the surprise."""
 _EQUAL_BITS = 0.02
-"""Answers whose surprise differs by less are preferred together."""
+"""Answers whose surprise differs by less than this are preferred together."""
 _FEWEST = 3
-"""Tokens, or sentences of output, that a difference must rest on."""
+"""The fewest tokens, or sentences of output, for a difference to count."""
 _MOST_OPTIONS = 6
 _MOST_PROBES = 3
-"""Sentences whose logits are compared."""
+"""The most sentences whose logits are compared."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Weight:
 
     Attributes:
         value: the answer.
-        bits: surprise under it, bits per token; None where it can't be measured.
-        change: the largest change of a logit (of a hidden state, without a generator) from the model as it
-            was opened, as a part of the largest one there; None where it can't be compared.
-        why_not: why a number is missing, a sentence; empty where none is.
+        bits: the model's surprise with this answer, in bits per token; None if it can't be measured.
+        change: the largest change of a logit (without a generator, of a hidden state) from the model as it
+            was opened, relative to the largest one there; None if they can't be compared.
+        why_not: a sentence that says why a number is missing; empty if none is.
     """
 
     value: Any
@@ -65,8 +65,8 @@ class WeighedQuestion:
         name: of the question.
         taken: the answer that the model was opened with.
         weights: of the answers, in the order of the question's options.
-        preferred: the answer that clearly surprises the model least, and those that are as good, half of all
-            at the most; empty where none is clearly better than the others.
+        preferred: the answer that clearly surprises the model least, and those equally good, at most half
+            of all; empty if none is clearly better than the others.
     """
 
     name: str
@@ -75,7 +75,7 @@ class WeighedQuestion:
     preferred: tuple[Any, ...] = ()
 
     def of(self, value: object) -> Weight | None:
-        """The weight of an answer, if it was weighed."""
+        """The weight of an answer; None if it was not weighed."""
         return next((weight for weight in self.weights if weight.value == value), None)
 
 
@@ -84,8 +84,8 @@ class Weighing:
     """All questions about one model.
 
     Attributes:
-        about: what the surprise is, a noun phrase; empty where it was not measured.
-        tells: whether it can tell right answers from wrong ones.
+        about: a noun phrase that says what the surprise measures; empty if it was not measured.
+        tells: whether the surprise can tell right answers from wrong ones.
         questions: that were asked.
     """
 
@@ -99,17 +99,17 @@ class Weighing:
 
 
 OnAnswer = Callable[[int, int, str], object]
-"""Called before each answer: how many are done, of how many, and the question's name."""
+"""Called before each answer with the number done, the total, and the question's name."""
 
 
 @torch.inference_mode()
 def weigh_answers(
     imported: Imported, text: str = "", on_answer: OnAnswer = lambda done, total, name: None
 ) -> Weighing | None:
-    """Open a checkpoint with each answer in turn and measure what it makes of a text.
+    """Open a checkpoint with each answer in turn and measure its surprise at a text.
 
-    All other answers stay what they are. The files are not read again: the weights are those that lie in
-    memory, and only a few short sentences are run.
+    All other answers are kept. The files are not read again: the weights in memory are used, and only a few
+    short sentences are run.
 
     Args:
         imported: as it was opened.
@@ -117,7 +117,7 @@ def weigh_answers(
         on_answer: called before each answer.
 
     Returns:
-        None where nothing was asked, where there is no model, or none with room for a sentence.
+        None if nothing was asked, if there is no model, or if it has no room for a sentence.
     """
     loaded, questions = imported.loaded, imported.report.questions
     if loaded is None or not questions or loaded.model.config.max_len < SHORTEST:
@@ -144,14 +144,14 @@ def weigh_answers(
 
 
 def _answers(question: Question) -> list[Any]:
-    """The taken answer and the most likely others, in their order."""
+    """The answer taken and the likeliest others, in their order."""
     values = [option.value for option in question.options]
     others = [value for value in values if value != question.value][: _MOST_OPTIONS - 1]
     return [value for value in dict.fromkeys((*values, question.value)) if value in (question.value, *others)]
 
 
 _Sampled = tuple[Weight, Tensor | None]
-"""An answer, and the numbers that its surprise is the mean of."""
+"""An answer, and the values whose mean is its surprise."""
 
 
 class _Scale:
@@ -240,7 +240,7 @@ def _with_bits(weight: Weight, samples: Tensor | None) -> _Sampled:
 
 
 def _is_clear(more: Tensor) -> bool:
-    """Whether surprise that is more on the same tokens, or sentences, is clearly so."""
+    """Whether a higher surprise at the same tokens, or sentences, is clearly higher."""
     if len(more) < _FEWEST:
         return False
     mean, error = float(more.mean()), float(more.std()) / math.sqrt(len(more))

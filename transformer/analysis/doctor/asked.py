@@ -1,4 +1,4 @@
-"""Whether the model itself agrees with the answers that were assumed, and the words for what was measured."""
+"""Checks whether the model agrees with the assumed answers, and words the measurements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOVED = "how far the answer moves the output, as a share of the largest number 
 
 
 def about(weighing: Weighing) -> str:
-    """What the numbers beside answers are, a sentence or two."""
+    """A sentence or two that explain the numbers next to the answers."""
     if not weighing.about:
         return f"Beside each answer stands {_MOVED}."
     measured = f"Beside each answer stands {weighing.about}, in bits per token, and {_MOVED}"
@@ -35,7 +35,7 @@ def about(weighing: Weighing) -> str:
 
 
 def figure(weight: Weight, question: WeighedQuestion) -> str:
-    """What was measured with an answer, a few words: "1.43 bits per token, preferred by the model"."""
+    """The measurement of an answer in a few words: "1.43 bits per token, preferred by the model"."""
     if weight.why_not:
         return weight.why_not
     bits = "" if weight.bits is None else f"{weight.bits:.2f} bits per token"
@@ -52,11 +52,11 @@ def figure(weight: Weight, question: WeighedQuestion) -> str:
 
 
 def answer_findings(questions: Sequence[Question], weighing: Weighing | None) -> list[Finding]:
-    """Whether an answer that was taken surprises the model clearly more than another one.
+    """Whether an answer taken surprises the model clearly more than another.
 
     Args:
         questions: that were asked.
-        weighing: of their answers; None where they could not be tried.
+        weighing: of their answers; None if they could not be tried.
     """
     if not questions:
         return fine("Nothing had to be assumed")
@@ -79,7 +79,7 @@ def _saved(question: WeighedQuestion) -> float:
 
 
 def _doubt(question: WeighedQuestion, others: list[str]) -> Finding:
-    """A warning about one answer; those of the others may only follow from it."""
+    """A warning about one answer only, since the others may follow from it."""
     taken, best = question.of(question.taken), question.of(question.preferred[0])
     assert taken is not None
     assert best is not None

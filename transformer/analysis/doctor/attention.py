@@ -1,4 +1,4 @@
-"""Where heads look: at one place whatever it says, uniformly at all, at the tokens that mean nothing.
+"""Finds heads that always look at one position, at all uniformly, or at tokens without meaning.
 
 Resting on a token without meaning is what trained heads do that have nothing to look for in a sentence
 (BERT's on [SEP]: Clark et al. 2019, arXiv:1906.04341; decoders' on the first token, "attention sinks": Xiao
@@ -28,16 +28,16 @@ that was drawn with smaller numbers and never trained (deviation 0.02, as BERT's
 there the finding is right.
 """
 COLLAPSED = 0.95
-"""A head has collapsed when one key gets more than this part of all queries' attention, in each sentence."""
+"""A head has collapsed if, in each sentence, one key gets more than this share of all queries' attention."""
 SINK = 0.3
-"""From this part of all weight on a place is a sink, if it is also twice what even attention gives it."""
+"""A position is a sink above this share of all weight, if that is over twice what uniform attention gives."""
 ONLY_SINK = 0.95
-"""Above this, the attention as a whole moves nothing but what stands in that place."""
+"""Above this share, the attention as a whole moves nothing but that position's value."""
 
 
 @dataclass
 class HeadView:
-    """What one head did in all probes.
+    """What one head attended to in all probes.
 
     Attributes:
         entropies: the mean relative entropy of each sentence.
@@ -50,23 +50,23 @@ class HeadView:
 
     @property
     def entropy(self) -> float:
-        """The mean of all sentences."""
+        """The mean over all sentences."""
         return sum(self.entropies) / len(self.entropies)
 
     @property
     def collapse(self) -> float:
-        """The least share that the favourite key of a sentence got."""
+        """The smallest share that a sentence's favourite key received."""
         return min(amount for _, amount, _ in self.favourites)
 
     @property
     def rests(self) -> bool:
-        """Whether the favourite is, in each sentence, a place that is there whatever the sentence says."""
+        """Whether the favourite of each sentence is a position that every sentence has."""
         return all(resting for *_, resting in self.favourites)
 
 
 @dataclass
 class RestingWeight:
-    """How much of an attention's weight lies on one kind of place, summed over queries, and their number."""
+    """An attention's weight on one kind of position, summed over queries, and the number of queries."""
 
     weight: float = 0.0
     even: float = 0.0
@@ -74,18 +74,18 @@ class RestingWeight:
 
     @property
     def part(self) -> float:
-        """Of all weight."""
+        """As a share of all weight."""
         return self.weight / self.n
 
     @property
     def even_part(self) -> float:
-        """Of all weight if it were spread evenly."""
+        """The share of all weight if attention were uniform."""
         return self.even / self.n
 
 
 @dataclass(frozen=True)
 class AttentionView:
-    """All heads of a model over all probes: by path and index, and what rests on which kind of place."""
+    """All heads of a model over all probes, by path and index, and the weight on each kind of position."""
 
     heads: dict[tuple[str, int], HeadView]
     resting: dict[tuple[str, str], RestingWeight]
@@ -93,7 +93,7 @@ class AttentionView:
 
 @torch.inference_mode()
 def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView:
-    """Run the probes and look at every head; nothing but the weights and masks is kept, a probe at a time."""
+    """Run the probes one at a time and summarise every head; only weights and masks are recorded."""
     heads: dict[tuple[str, int], HeadView] = defaultdict(HeadView)
     resting: dict[tuple[str, str], RestingWeight] = defaultdict(RestingWeight)
     for probe in probes:
@@ -111,7 +111,7 @@ def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView
 
 
 def uniform_findings(view: AttentionView) -> list[Finding]:
-    """Whether there are heads that look at all open keys alike, whatever they are."""
+    """Whether some heads attend to all open keys uniformly, whatever they are."""
     entropies = {head: seen.entropy for head, seen in view.heads.items() if seen.entropies}
     even = [head for head, entropy in entropies.items() if entropy > UNIFORM]
     highest = max(entropies.values(), default=0.0)
@@ -133,7 +133,7 @@ def uniform_findings(view: AttentionView) -> list[Finding]:
 
 
 def collapsed_findings(view: AttentionView) -> list[Finding]:
-    """Whether there are heads that look at one word of the sentence only, whichever word asks."""
+    """Whether some heads attend to a single word of the sentence from every query."""
     seen = {head: found for head, found in view.heads.items() if found.favourites}
     fixed = {head: found for head, found in seen.items() if found.collapse > COLLAPSED}
     bad = {head: found for head, found in fixed.items() if not found.rests}
@@ -159,7 +159,7 @@ def collapsed_findings(view: AttentionView) -> list[Finding]:
 
 
 def sink_findings(view: AttentionView) -> list[Finding]:
-    """How much attention rests on the first and last tokens and on those that frame a sentence."""
+    """How much attention falls on the first and last tokens and on those that frame a sentence."""
     sinks = {
         place: found
         for place, found in view.resting.items()
@@ -242,7 +242,7 @@ def _view(
 
 
 def _resting_places(keys: Side) -> list[tuple[str, list[int]]]:
-    """The kinds of places that attention may rest on, each with where it is in this sentence."""
+    """The kinds of positions that attention may rest on, with their indices in this sentence."""
     named: dict[str, list[int]] = defaultdict(list)
     for place, special in enumerate(keys.special):
         if special:

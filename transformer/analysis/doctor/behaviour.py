@@ -1,4 +1,4 @@
-"""Tests that run the model: what can't be seen in weights, because the architecture's promises are broken.
+"""Checks that run the model: broken promises of the architecture, which weights can't show.
 
 Tolerances: a row of a matrix product does not depend on the other rows, so that what a later token changes
 earlier must be exactly nothing. Other lengths and other orders of the same sums round differently: float32
@@ -28,12 +28,12 @@ from transformer.loaded import LoadedModel
 ROUNDING = 1e-5
 BROKEN = 1e-3
 _UNMOVED = 1e-6
-"""An input whose change moves the output by less than this part of it is not read."""
+"""An input is not read if changing it changes the output by less than this fraction."""
 
 
 @torch.inference_mode()
 def later_difference(loaded: LoadedModel, probe: Probe) -> float:
-    """How much another last target token changes the output before it, relative to the largest output."""
+    """How much changing the last target token changes earlier outputs, relative to the largest output."""
     tgt, model = probe.tgt, loaded.model
     assert tgt is not None
     last = tgt.words[-1]
@@ -42,7 +42,7 @@ def later_difference(loaded: LoadedModel, probe: Probe) -> float:
 
 
 def causality_findings(difference: float) -> list[Finding]:
-    """Whether the `later_difference` is what it must be: exactly nothing."""
+    """Whether `later_difference` is exactly zero, as it must be."""
     if difference == 0:
         return fine("A later target token changes nothing earlier", "largest difference 0, exactly")
     if math.isnan(difference):
@@ -117,9 +117,9 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
 
 @torch.inference_mode()
 def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
-    """Whether decoding token by token, with kept keys and values, gives what the whole forward gives.
+    """Whether decoding token by token, with cached keys and values, gives the same as one whole forward.
 
-    Of a decoder that sees no later tokens; else the two can't be the same.
+    For causal decoders only: for others the two can't be the same.
     """
     model, tgt = loaded.model, ids_tensor(loaded.model, probe.tgt)
     assert tgt is not None
@@ -146,7 +146,7 @@ def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
     model, output = loaded.model, probe.run(loaded.model)
     moved: dict[str, float] = {}
     if probe.src is not None:
-        # Where source and output are one side, a word must move the outputs of others.
+        # Where the model has one side only, a word must change the outputs of other words.
         places = probe.src.words if probe.tgt is not None else probe.src.words[1:]
         other = Probe(source_words(loaded).exchanged(probe.src, places), probe.tgt)
         kept = slice(None) if probe.tgt is not None else slice(0, probe.src.words[0] + 1)
@@ -175,7 +175,7 @@ def _padded(side: Side, words: SideVocabulary, closed: int) -> Side:
 
 
 def _pad_id(words: SideVocabulary, closed: int) -> int:
-    """The tokenizer's own padding; what the model takes for it where the tokenizer has none."""
+    """The tokenizer's padding id, or the model's if the tokenizer has none."""
     return max(closed, 0) if words.pad is None else words.pad
 
 
@@ -193,7 +193,7 @@ def _graded(difference: float, title: str, number: str, meaning: str, advice: st
 
 
 def _largest(a: Tensor, b: Tensor) -> float:
-    """The largest difference, relative to the largest number of a; 0 for two outputs of nothing."""
+    """The largest difference, relative to the largest value of a; 0 for two empty outputs."""
     if not a.numel():
         return 0.0
     return float((a - b).abs().max() / a.abs().max().clamp(min=torch.finfo(a.dtype).tiny))

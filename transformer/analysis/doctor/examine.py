@@ -1,4 +1,4 @@
-"""The whole examination: every check that fits the model, one after the other."""
+"""The whole examination: every check that applies to the model, in order."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
 
 NOT_MADE = "not made"
-"""What a note on checks that could not be made has in the place of a check's name."""
+"""Stands for a check's name in a note on checks that could not be made."""
 
 NO_DECODER = "this model has no decoder"
 
@@ -51,13 +51,13 @@ room for a sentence; one whose decoder does not see the future."""
 
 
 class Patient:
-    """A checkpoint or a model under examination; what several checks need is made once.
+    """A checkpoint or a model under examination; what several checks need is computed once.
 
     Args:
-        model: None where none could be built of the checkpoint.
-        text: what the model is looked at with.
-        checkpoint: that the model comes from; None where only the model is looked at.
-        answers: to what its files don't tell, weighed; None where there are none.
+        model: None if none could be built from the checkpoint.
+        text: the sentences to run the model on.
+        checkpoint: where the model comes from; None if only the model is examined.
+        answers: weighed answers to what the files don't say; None if there are none.
     """
 
     def __init__(
@@ -73,49 +73,49 @@ class Patient:
 
     @property
     def imported(self) -> Imported:
-        """The checkpoint; only checks that need its files ask."""
+        """The checkpoint, for checks that need its files."""
         assert self._checkpoint is not None
         return self._checkpoint
 
     @property
     def loaded(self) -> LoadedModel:
-        """The model; only checks that need one ask."""
+        """The model, for checks that need one."""
         assert self._model is not None
         return self._model
 
     @cached_property
     def numbers(self) -> list[TensorSummary]:
-        """Of every tensor: the model's, or the files' where no model could be built."""
+        """A summary of every tensor: of the model, or of the files if no model could be built."""
         return [measure(name, tensor) for name, tensor in self._tensors() if tensor.is_floating_point()]
 
     @property
     def whose(self) -> str:
-        """Whose tensors `numbers` is about: an import splits and joins those of the files."""
+        """Whether `numbers` is about the model or the files: an import splits and joins tensors."""
         return "files" if self._model is None else "model"
 
     @cached_property
     def probes(self) -> list[Probe]:
-        """What the model is run on, of the user's text."""
+        """Probes made from the user's text."""
         return text_probes(self.loaded, self.text)
 
     @cached_property
     def drawn(self) -> list[Probe]:
-        """Unrelated words, for what must hold whatever a sentence says."""
+        """Probes of unrelated words, for what must hold for any sentence."""
         return drawn_probes(self.loaded)
 
     @cached_property
     def view(self) -> AttentionView:
-        """The attention of the user's text."""
+        """Attention on the user's text."""
         return view_attention(self.loaded.model, self.probes)
 
     @cached_property
     def wide_view(self) -> AttentionView:
-        """That of unrelated words too: what a head always does can't be told from one short sentence."""
+        """Attention on unrelated words too: one short sentence can't show what a head always does."""
         return view_attention(self.loaded.model, [*self.probes, *self.drawn])
 
     @property
     def has_decoder(self) -> bool:
-        """Whether it has."""
+        """Whether the model has a decoder."""
         return self.loaded.model.config.n_decoder_layers > 0
 
     @cached_property
@@ -124,7 +124,7 @@ class Patient:
         return later_difference(self.loaded, self.drawn[-1])
 
     def why_not(self, needs: Needs) -> str:
-        """Why a check with these needs can't be run, in a sentence; nothing where it can."""
+        """A sentence that says why a check with these needs can't run; empty if it can."""
         if needs in ("files", "tensors"):
             return ""
         if self._model is None:
@@ -265,7 +265,7 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True)
 class NextCheck:
-    """The next check: so many are done, of how many, and what is asked now."""
+    """The next check: the number done, the total, and the question it asks."""
 
     done: int
     total: int
@@ -286,13 +286,13 @@ def examine(
 ) -> Diagnosis:
     """Examine a checkpoint check by check.
 
-    The model is not changed. Its weights are read tensor by tensor, and it is run on a few short sentences.
+    The model is not changed: its weights are read tensor by tensor, and it runs a few short sentences.
 
     Args:
-        imported: as it was opened; where no model could be built, its names and numbers are looked at.
-        text: what the model is to be looked at with, one sentence per line; some plain English when blank.
+        imported: as it was opened; if no model could be built, its names and tensors are examined.
+        text: the sentences to run the model on, one per line; plain English if blank.
         on_check: called before each check.
-        answers: to open questions, if `weigh_answers` has weighed them.
+        answers: to open questions, weighed by `weigh_answers`.
     """
     patient = Patient(imported.loaded, text, imported, answers)
     diagnosis = _examine(patient, CHECKS, imported.report.config, on_check)
@@ -301,7 +301,7 @@ def examine(
 
 @torch.inference_mode()
 def examine_model(loaded: LoadedModel, text: str = "", on_check: OnCheck = lambda _: None) -> Diagnosis:
-    """Examine a model that is open, by every check that asks nothing of files: see `examine`."""
+    """Examine an open model by every check that needs no files: see `examine`."""
     checks = [check for check in CHECKS if check.needs != "files"]
     return _examine(Patient(loaded, text), checks, loaded.model.config, on_check)
 

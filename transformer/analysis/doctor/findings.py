@@ -1,4 +1,4 @@
-"""What a doctor says: findings, each with its number, what it means and what to do."""
+"""The doctor's findings, each with its number, what it means and what to do."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from transformer.analysis.parts import Part
 
 Severity = Literal["ok", "note", "warning", "problem"]
 SEVERITIES: tuple[Severity, ...] = ("problem", "warning", "note", "ok")
-"""The worst first. A note says something about a healthy model, or why a check could not be run."""
+"""The worst first. A note says something about a healthy model, or why a check could not run."""
 
 _NAMED_PLACES = 4
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check, or one of its results.
+    """A result of one check, which may have several.
 
     Names of tensors and tokens in the texts are those of the checkpoint, as they are: data, not Markdown.
 
@@ -26,10 +26,10 @@ class Finding:
         check: filled in by `examine`: a name of its CHECKS, or NOT_MADE.
         severity: how bad it is.
         title: what was found, a few words.
-        number: the number that it rests on, with what it is compared with; empty where there is none.
+        number: the evidence, and what it is compared with; empty if there is none.
         meaning: what it does to the model.
         advice: what to do; empty for "ok".
-        where: tensors, layers and heads; empty where it is about the whole model.
+        where: tensors, layers and heads; empty if it is about the whole model.
     """
 
     check: str = field(default="", kw_only=True)
@@ -43,13 +43,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything that an examination says.
+    """The result of an examination.
 
     Attributes:
-        findings: in the order of the checks; each that was made has at least one.
-        checks: names of all checks that were made, the clean ones too.
-        parts: of the model, with their parameters; empty where no model could be built.
-        answers: to open questions, weighed; None where there are none, or the model could not be run.
+        findings: in the order of the checks; each check made has at least one.
+        checks: names of all checks made, clean ones included.
+        parts: of the model, with their numbers of parameters; empty if no model could be built.
+        answers: weighed answers to open questions; None if there are none, or the model could not run.
     """
 
     findings: tuple[Finding, ...]
@@ -69,7 +69,7 @@ class Diagnosis:
 
 
 def fine(title: str, number: str = "") -> list[Finding]:
-    """What a check says that found nothing."""
+    """The finding of a check that found nothing wrong."""
     return [Finding("ok", title, number)]
 
 

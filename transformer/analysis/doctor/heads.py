@@ -1,4 +1,4 @@
-"""Heads that do nothing, and heads that do what another does; told from the weights alone.
+"""Finds heads that do nothing and heads that copy another, from the weights alone.
 
 A head is two circuits (Elhage et al. 2021, transformer-circuits.pub/2021/framework): W_Q^T W_K decides where
 it looks, W_O W_V what it moves from there. Both are (d_model, d_model) of rank d_head; their norms and scalar
@@ -26,9 +26,9 @@ from transformer.model.normalization import Norm
 from transformer.model.transformer import Transformer
 
 DEAD = 1e-3
-"""A head is dead whose W_O W_V has a norm below this part of the median head's."""
+"""A head is dead if the norm of its W_O W_V is below this fraction of the median head's."""
 DUPLICATE = 0.99
-"""Two heads are one when the cosine of both of their circuits is above this."""
+"""Two heads are duplicates if the cosines of both their circuits exceed this."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _weighed(rows: Tensor, norm: Norm | None) -> Tensor:
 
 
 def dead_findings(model: Transformer) -> list[Finding]:
-    """Whether there are heads whose output is nothing beside that of the others."""
+    """Whether some heads' output is negligible next to the others'."""
     strengths = {
         (heads.path, head): strength
         for heads in attentions(model)
@@ -99,7 +99,7 @@ def dead_findings(model: Transformer) -> list[Finding]:
 
 
 def duplicate_findings(model: Transformer) -> list[Finding]:
-    """Whether two heads of one attention look at the same and move the same."""
+    """Whether two heads of one attention have the same circuits."""
     pairs, highest, compared = [], 0.0, False
     for heads in attentions(model):
         looking, moving = _cosines(heads.q, heads.k), _cosines(heads.o.transpose(1, 2), heads.v)

@@ -1,4 +1,4 @@
-"""What a model is run on to be looked at: the user's text, or some plain sentences, or drawn tokens."""
+"""The inputs of an examination: the user's text, plain sentences, or drawn tokens."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SENTENCES = (
     "I have seen the dog, but he did not see me in the garden.",
     "We live in a small house near the sea.",
 )
-"""Plain English, of different lengths. A model of another language reads them as some tokens or other."""
+"""Plain English of several lengths. A model of another language reads it as tokens of its own."""
 
 BETWEEN_SIDES = "|||"
-"""Parts a source from its target on a typed line."""
+"""Separates a source from its target on a typed line."""
 
 SHORTEST = 12
-"""A model with fewer positions has no room for a sentence to be tested on."""
+"""A model with fewer positions has no room for a test sentence."""
 LONGEST = 128
-"""Tokens of a sentence that are looked at."""
+"""The most tokens of a sentence that are used."""
 N_PADDING = 5
-"""Positions that are kept free after a sentence, for padding."""
+"""Positions left free after a sentence, for padding."""
 _LONGEST_TARGET = 24
 _FEWEST = 4
-"""Words that a sentence must have for its attention to say anything."""
+"""The fewest words for a sentence's attention to be informative."""
 _DRAWN_LENGTHS = (7, 11, 13)
 
 
@@ -43,7 +43,7 @@ class Side:
 
     Attributes:
         ids: (T,) of the tokens.
-        special: which of them frame the sentence and are none of its words.
+        special: which of them frame the sentence, rather than belong to its words.
         names: of the tokens, as shown.
     """
 
@@ -53,7 +53,7 @@ class Side:
 
     @property
     def words(self) -> list[int]:
-        """The places of the words."""
+        """The positions of the words."""
         return [place for place, special in enumerate(self.special) if not special]
 
     def padded(self, n: int, pad_id: int) -> Side:
@@ -63,7 +63,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Probe:
-    """One sentence for a model: source and target, or the one of them that this kind of model has.
+    """One sentence for a model: source and target, or the one that this kind of model has.
 
     Attributes:
         src: what the encoder reads.
@@ -76,21 +76,21 @@ class Probe:
     has_typed_target: bool = False
 
     def run(self, model: Transformer, tap: Tap = NO_TAP) -> Tensor:
-        """The model's output for it: (1, T, V)."""
+        """The model's output for this probe: (1, T, V)."""
         return model(ids_tensor(model, self.src), ids_tensor(model, self.tgt), tap)
 
 
 def ids_tensor(model: Transformer, side: Side | None) -> Tensor | None:
-    """A batch of one, (1, T), where the model is."""
+    """A batch of one, (1, T), on the model's device."""
     if side is None:
         return None
     return torch.tensor([side.ids], device=next(model.parameters()).device)
 
 
 def text_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
-    """One probe a line of a text; SENTENCES for a blank one; drawn ones where no line can be read.
+    """One probe per line of a text; SENTENCES if it is blank; drawn probes if no line can be read.
 
-    A line may have a target after its source: "source ||| target", as aligners of words read them.
+    A line may have a target after its source: "source ||| target", the format of word aligners.
     """
     return read_probes(loaded, text) or drawn_probes(loaded)
 
@@ -109,7 +109,7 @@ def read_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
 
 
 def sources_of(text: str) -> str:
-    """The sides of a text's lines that are read, without the targets after them."""
+    """The sources of a text's lines, without their targets."""
     return "\n".join(line.partition(BETWEEN_SIDES)[0] for line in text.splitlines())
 
 
@@ -121,7 +121,7 @@ def drawn_probes(loaded: LoadedModel) -> list[Probe]:
 
 @dataclass(frozen=True)
 class SideVocabulary:
-    """The words of one side: what has a row in the embedding and is no special token.
+    """The words of one side: tokens with a row in the embedding, without special tokens.
 
     Attributes:
         coder: of that side.
@@ -133,7 +133,7 @@ class SideVocabulary:
 
     @property
     def pad(self) -> int | None:
-        """The tokenizer's padding; None where it has none, or none with a row."""
+        """The tokenizer's padding id; None if it has none, or none with a row."""
         pad_id = self.coder.special_tokens.pad
         return pad_id if pad_id is not None and 0 <= pad_id < self.rows else None
 
@@ -143,16 +143,16 @@ class SideVocabulary:
         return [index for index in range(self.rows) if index not in special] or [0]
 
     def known(self, ids: Sequence[int]) -> list[int]:
-        """Those of the ids that have a row."""
+        """The ids that have a row."""
         return [index for index in ids if 0 <= index < self.rows]
 
     def draw(self, n: int, *, seed: int) -> list[int]:
-        """Draw ids of words; of special tokens only where there are no words."""
+        """Draw ids of words, or of special tokens if there are no words."""
         drawn = torch.randint(len(self._words), (n,), generator=torch.Generator().manual_seed(seed))
         return [self._words[place] for place in drawn.tolist()]
 
     def exchanged(self, side: Side, places: Sequence[int]) -> Side:
-        """The same side with another word in each of some places."""
+        """The same side with other words at some positions."""
         changes = {}
         for place, drawn in zip(places, self.draw(len(places), seed=len(places)), strict=True):
             other = next((index for index in self._words if index != drawn), drawn)
@@ -209,7 +209,7 @@ def _side(coder: Coder, ids: tuple[int, ...], special: Sequence[bool]) -> Side:
 
 
 def _answer(loaded: LoadedModel, source: Side, longest: int) -> list[int]:
-    """What a model answers to a source, greedily: _FEWEST words at least, one where every word ends it."""
+    """A model's greedy answer to a source: at least _FEWEST words, or one if every word ends it."""
     model, suppressed = loaded.model, set(loaded.target.special_tokens.suppressed)
     state = model.start(ids_tensor(model, source))
     device = next(model.parameters()).device

@@ -1,4 +1,4 @@
-"""Names and shapes in the files that do not fit the model, and weights that should be tied but differ."""
+"""Names and shapes in the files that don't fit the model, and tied weights that differ."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
 _PIECE = 1 << 22
-"""Numbers that are compared together."""
+"""Values compared at a time."""
 
 
 def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
-    """Whether every weight of the model has its tensor, and every tensor its place.
+    """Whether every weight of the model has a tensor, and every tensor a weight.
 
     Args:
         keys: how the files' names fitted.
@@ -57,7 +57,7 @@ def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
 
 
 def tied_findings(keys: KeyReport, raw: RawCheckpoint, config: TransformerConfig) -> list[Finding]:
-    """Whether matrices that are stored twice although the model has one of them hold the same numbers.
+    """Whether a matrix that the model has once and the files have twice is the same in both.
 
     Args:
         keys: how the files' names fitted.
@@ -93,7 +93,7 @@ def _ties(config: TransformerConfig) -> bool:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Two stored tensors: the largest difference of their numbers (NaN counts) and the largest number."""
+    """Two stored tensors: the largest difference (NaN counts) and the largest value."""
 
     name: str
     to: str

@@ -1,4 +1,4 @@
-"""Norms whose gammas are odd: zero, negative, huge.
+"""Norms with unusual gammas: zero, negative or huge.
 
 Gammas start at 1 and stay positive in almost every trained model; a few come near zero or below it, and some
 dimensions of BERT, GPT-2 and their like have gammas some ten times the others' ("outlier dimensions",
@@ -17,11 +17,11 @@ from transformer.analysis.doctor.findings import Finding, fine, places, rounded,
 from transformer.model.transformer import Transformer
 
 MANY_ZERO = 0.05
-"""A norm with more zeros among its gammas is warned of."""
+"""A norm with a larger fraction of zero gammas gets a warning."""
 MANY_NEGATIVE = 0.25
-"""Gammas stored as their distance to 1 are negative half the time."""
+"""Gammas stored as their distance from 1 are negative half the time."""
 HUGE = 100.0
-"""Gammas start at 1; trained ones of more than this were seen nowhere."""
+"""Gammas start at 1; no trained model seen so far has one above this."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def gammas(model: Transformer) -> list[Gammas]:
 
 
 def norm_findings(model: Transformer) -> list[Finding]:
-    """Whether the norms' gammas are as those of trained models are."""
+    """Whether the norms' gammas are typical of trained models."""
     norms = gammas(model)
     findings = [
         *_closed(norms),

@@ -1,4 +1,4 @@
-"""How unsure a model is of texts, which tells right settings of a trained model from wrong ones."""
+"""Measures a model's surprise, which tells right settings of a trained model from wrong ones."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _PLAIN = (
     "The children are playing in the street.",
     "I don't know what time it is.",
 )
-"""What is read where nothing was typed: more than the doctor reads, so that a difference can be clear."""
+"""Read if nothing was typed: more text than the doctor reads, so that differences can be clear."""
 _SEED = 0
 _DRAWN = 8
 """Sentences of drawn ids."""
 _DRAWN_WORDS = 9
 _LONGEST_OUTPUT = 20
-"""Tokens of a model's own output that are looked at."""
+"""The most tokens of a model's own output that are measured."""
 _MOST_MASKED = 24
-"""Tokens of a sentence that are masked, one after the other."""
+"""The most tokens of a sentence that are masked, one at a time."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Measure:
     """How surprise is measured on one model.
 
     Attributes:
-        about: what its numbers are, a noun phrase for people.
+        about: a noun phrase for users that says what is measured.
         tells: whether it can tell right settings from wrong ones.
-        of_output: whether it is of what the model makes up itself, not of a text that is given.
+        of_output: whether it is measured on the model's own output rather than on a given text.
         bits: bits per token of a model that differs in a setting: one number for each token of a text, or
             for each sentence of output, the same ones for every such model. Their mean is the surprise.
     """
@@ -58,11 +58,11 @@ class Measure:
 
 
 def choose_measure(loaded: LoadedModel, text: str) -> Measure | None:
-    """What fits a model and a text; None where nothing does.
+    """The measure for a model and a text; None if there is none.
 
     Args:
         loaded: the model, with its tokenizer.
-        text: what it is measured on, as the doctor reads it; plain English when blank.
+        text: the text to measure on, as the doctor reads it; plain English if blank.
     """
     config = loaded.model.config
     if not config.has_generator:
@@ -95,7 +95,7 @@ def choose_measure(loaded: LoadedModel, text: str) -> Measure | None:
 
 
 def _text_bits(model: Transformer, probes: Sequence[Probe], ends: Sequence[int]) -> Tensor:
-    """-log2 p of every token that is no part of the frame, and of the end that follows it."""
+    """-log2 p of every token outside the frame, and of the end token that follows."""
     surprises = []
     for probe in probes:
         assert probe.tgt is not None
@@ -108,7 +108,7 @@ def _text_bits(model: Transformer, probes: Sequence[Probe], ends: Sequence[int])
 
 
 def _masked_bits(model: Transformer, probes: Sequence[Probe], mask: int) -> Tensor:
-    """-log2 p of every word where it is masked, all others being seen."""
+    """-log2 p of every word with it alone masked."""
     surprises = []
     for probe in probes:
         assert probe.src is not None
@@ -124,7 +124,7 @@ def _masked_bits(model: Transformer, probes: Sequence[Probe], mask: int) -> Tens
 def _output_bits(model: Transformer, loaded: LoadedModel, sources: Sequence[tuple[int, ...]]) -> Tensor:
     """The mean entropy of the distributions along the output that is drawn for each source.
 
-    Drawn and not greedy: a model that repeats itself is sure of it whatever its settings are.
+    Sampled, not greedy: a model that repeats itself is confident whatever its settings.
     """
     if model.config.merge_heads == "transposed":
         return _batch_output_bits(model, loaded, sources)
@@ -160,7 +160,7 @@ def _batch_output_bits(model: Transformer, loaded: LoadedModel, sources: Sequenc
 
 
 def _encoded(model: Transformer, sources: Sequence[tuple[int, ...]]) -> DecoderState:
-    """Sources of several lengths as one batch, what fills them up being closed whatever pad_id is."""
+    """Sources of several lengths as one batch whose padding is masked, whatever pad_id is."""
     device, longest = _device(model), max(map(len, sources))
     filled = [(*source, *[source[-1]] * (longest - len(source))) for source in sources]
     is_word = torch.tensor([[place < len(source) for place in range(longest)] for source in sources])

@@ -1,4 +1,4 @@
-"""Whether a model and its tokenizer belong together, and whether the tokenizer knows the user's words."""
+"""Whether a model and its tokenizer fit, and whether the tokenizer knows the user's words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from transformer.loaded import LoadedModel
 from transformer.text.coder import Coder
 
 SPARE_ROWS = 128
-"""Embeddings are often made longer than the vocabulary, up to the next multiple of 8, 64 or 128."""
+"""Embeddings are often padded to the next multiple of 8, 64 or 128 of the vocabulary size."""
 SPARE_PART = 0.05
-"""More spare rows than SPARE_ROWS are warned of when they are more than this part of all."""
+"""More than SPARE_ROWS spare rows get a warning if they exceed this fraction of all rows."""
 MANY_UNKNOWN = 0.1
-"""From this part of a text's tokens on, what the model reads is no longer the text."""
+"""With at least this fraction of unknown tokens, the model no longer reads the text that was typed."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
 
 
 def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
-    """How much of the user's text the tokenizer does not know; the text is of the side that is read."""
+    """How much of the user's text the tokenizer does not know, on the side that the model reads."""
     side = coded_sides(loaded)[0]
     encoded = side.coder.encode(sources_of(text))
     n_unknown, n_tokens = sum(encoded.unknown), len(encoded.unknown)

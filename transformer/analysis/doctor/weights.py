@@ -1,7 +1,7 @@
-"""Numbers that no weight should have: NaN, infinite ones, and matrices that hold one number throughout.
+"""Values that no weight should have: NaN, infinity, and matrices that are constant.
 
-Tensors are looked at one after the other and in pieces, so that a model larger than the memory, mapped from
-its files, is read once and never copied.
+Tensors are read one at a time and in pieces, so that a model larger than the memory, mapped from its files,
+is read once and never copied.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from torch import Tensor
 from transformer.analysis.doctor.findings import Finding, fine, places
 
 _PIECE = 1 << 22
-"""Numbers that are looked at together: 16 MB of float32."""
+"""Values read at a time: 16 MB of float32."""
 
 
 @dataclass(frozen=True)
 class TensorSummary:
-    """What a tensor holds.
+    """A summary of a tensor's values.
 
     Attributes:
         name: of the tensor.
@@ -38,12 +38,12 @@ class TensorSummary:
 
     @property
     def finite(self) -> bool:
-        """Whether every number is one that can be computed with."""
+        """Whether every value is finite."""
         return not self.n_nan and not self.n_infinite
 
 
 def measure(name: str, tensor: Tensor) -> TensorSummary:
-    """Look at every number of a floating-point tensor once."""
+    """Read every value of a floating-point tensor once."""
     low, high, n_nan, n_infinite = float("inf"), float("-inf"), 0, 0
     for piece in _pieces(tensor.detach()):
         lowest, highest = (float(end) for end in piece.aminmax())
@@ -56,7 +56,7 @@ def measure(name: str, tensor: Tensor) -> TensorSummary:
 
 
 def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> list[Finding]:
-    """Whether there are weights that are NaN or infinite: one is enough to spoil every output.
+    """Whether any weight is NaN or infinite: a single one can spoil every output.
 
     Args:
         numbers: of every tensor.
@@ -88,7 +88,7 @@ def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> l
 
 
 def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
-    """Whether a matrix holds one number throughout: zeros, or any other.
+    """Whether a matrix is constant: all zeros, or any other value.
 
     Vectors are left out: biases often start as zeros and gammas as ones, and may stay there.
     """
@@ -115,7 +115,7 @@ def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
 
 
 def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Some rows at a time, without a copy whatever the order in memory is."""
+    """A few rows at a time, without a copy in any memory layout."""
     if not tensor.dim():
         return (tensor,)
     return tensor.split(max(1, _PIECE * len(tensor) // tensor.numel()))
