@@ -51,7 +51,7 @@ def test_next_back_and_keys_go_from_stage_to_stage(page: Page, app_url: str) -> 
     page.locator("body").press("PageDown")
     expect(heading(page)).to_have_text("Ids")
     settle(page)
-    # On the page itself the arrow keys go on too; in the pictures they go from number to number.
+    # Arrow keys change the stage on the page itself, and move between numbers in the pictures.
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("ArrowRight")
     expect(heading(page)).to_have_text("Rows of the embedding matrix")

@@ -1,4 +1,4 @@
-"""The wheel, installed outside of the checkout: the public face, the command, the app with its models."""
+"""The wheel, installed outside the checkout: the public API, the command, the app with its models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SENTENCE = "My favourite animal is the raccoon."
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of a new environment with the wheel, whose libraries are this one's."""
+    """The bin folder of a new environment with the wheel, which uses this environment's libraries."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
@@ -39,7 +39,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def output_of(folder: Path, *command: str) -> str:
-    """What a program prints that is started in a folder without the checkout."""
+    """The output of a program started outside the checkout."""
     name, *arguments = command
     program = [str(folder / name), *arguments]
     done = subprocess.run(program, cwd=folder.parent, capture_output=True, text=True, check=False)

@@ -57,7 +57,7 @@ class TaskData:
     """The pairs of a built-in task.
 
     Args:
-        task: that they are drawn from.
+        task: the source of the pairs.
         pairs: of every epoch; empty to draw others for each epoch.
         vocabularies: of source and target.
         updates: for the seed and the size of batches.

@@ -1,4 +1,4 @@
-"""Every page with models of every kind: what there is to see is shown, and what there is not is said."""
+"""Every page with models of every kind: it shows what the model has and says what the model lacks."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_model_without_generator_says_that_no_words_come_out(views: Views) -> 
     assert "steps" not in views.frames
 
 
-# What the arithmetic of one cell is made from
+# The inputs of one cell's arithmetic
 
 
 @pytest.mark.parametrize("head", [2, *full(0)])

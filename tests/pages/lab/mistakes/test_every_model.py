@@ -1,4 +1,4 @@
-"""Every mistake on every kind of model that it fits: it can be made, and it leaves the model as it was."""
+"""Every mistake can be made on every kind of model that it applies to, and leaves that model unchanged."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from viz.pages.lab.mistakes import MISTAKES, Broken, Symptom
 
 ALL = (*KINDS, "toy-en-it", pytest.param("en-it", marks=pytest.mark.slow))
 NOT_A_NUMBER = {"fully-masked-row"}
-"""The mistakes that are known by NaN."""
+"""The mistakes whose symptom is NaN."""
 NOT_IN_THE_MODEL = {"no-shift", "heads-averaged", "row-off-by-one"}
-"""Those of what a sound model is fed, and of how it is read."""
+"""Mistakes in the input of a sound model, or in how its output is read."""
 
 
 def finite(run: Run) -> bool:
-    """Whether every recorded number is."""
+    """Whether every recorded number is finite."""
     return all(bool(tensor.isfinite().all()) for tensor in run.trace.values())
 
 
@@ -42,7 +42,7 @@ def test_each_mistake_can_be_made_compared_and_measured(kind: str) -> None:
 
 
 def check_steps(name: str, broken: Broken) -> None:
-    """It can be compared step by step: all tensors are there, in the same shapes, but for a norm left out."""
+    """Both runs have the same tensors in the same shapes, except for a norm that the mistake leaves out."""
     shapes = {path: tensor.shape for path, tensor in broken.run.trace.items()}
     missing = {path for path in broken.sound.trace if path not in shapes}
     assert missing == {path for path in missing if ".final_norm." in path and name == "final-norm-missing"}
@@ -59,7 +59,7 @@ def check_symptom(name: str, symptom: Symptom) -> None:
 
 
 def check_parameters(name: str, sound: LoadedModel, broken: Broken) -> None:
-    """It shares every parameter, as a second copy of a large model may not fit, under the same names."""
+    """The broken model shares every parameter: a second copy of a large model may not fit in memory."""
     assert (broken.loaded is None) == (name in NOT_IN_THE_MODEL), name
     if broken.loaded is None:
         return
@@ -77,7 +77,7 @@ def check_parameters(name: str, sound: LoadedModel, broken: Broken) -> None:
 
 @torch.inference_mode()
 def check_writing(name: str, sound: LoadedModel, broken: Broken) -> None:
-    """It writes where the model writes; each step of that is what the whole target would give."""
+    """The broken model generates if the model does, and each step gives the same as the whole target."""
     config = sound.model.config
     writes = config.n_decoder_layers > 0 and config.has_generator
     assert (broken.free is not None) == (writes and broken.loaded is not None), name
@@ -86,7 +86,7 @@ def check_writing(name: str, sound: LoadedModel, broken: Broken) -> None:
     assert broken.free.generated, name
     if name == "dropout-on":
         return
-    # In double precision: without a final norm, logits near a thousand are rounded by more in float32.
+    # In double precision: without a final norm, logits near a thousand round too coarsely in float32.
     run, network = broken.free, deepcopy(broken.loaded.model).double()
     src = None if run.encoder_input is None else padded(sound, [run.encoder_input.ids])
     ids = padded(sound, [run.target_ids])
@@ -98,7 +98,7 @@ def check_writing(name: str, sound: LoadedModel, broken: Broken) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_the_shared_model_stays_as_it_was(kind: str) -> None:
-    """Other users run it meanwhile: no number of it changes, no class, no hook, and none of its outputs."""
+    """Other users run the model meanwhile: its numbers, classes, hooks and outputs must not change."""
     loaded, made = model(kind), case(kind)
     numbers, classes = fingerprint(loaded), [type(module) for module in loaded.model.modules()]
     config = loaded.model.config

@@ -1,4 +1,4 @@
-"""What each mistake computes, worked out here from the recorded numbers by the wrong line itself."""
+"""Each mistake computes what its wrong line computes here from the recorded numbers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ATTENTIONS = [
 
 @cache
 def broken(name: str) -> Broken:
-    """What a mistake makes of the sentence."""
+    """A mistake made on the sentence."""
     return MISTAKES[name].broken(case(KIND, TEXT))
 
 
 def trace(name: str) -> Trace:
-    """The broken run's."""
+    """The trace of a mistake's broken run."""
     return broken(name).run.trace
 
 
@@ -38,7 +38,7 @@ def closed_by(path: str) -> Tensor:
 
 
 def same(one: Tensor, other: Tensor) -> bool:
-    """Equal but for rounding."""
+    """Equal up to rounding."""
     return torch.allclose(one, other, atol=1e-5, rtol=1e-4)
 
 
@@ -193,7 +193,7 @@ def test_without_the_shift_the_decoder_reads_what_it_must_predict() -> None:
 
 
 def test_cross_attention_the_wrong_way_round() -> None:
-    """Its queries are those of the source's first tokens, its keys those of the target's."""
+    """Queries come from the source's first tokens, keys from the target's."""
     record, model = trace("queries-from-memory"), case(KIND, TEXT).loaded.model
     attention = model.decoder.layers[0].get_submodule("cross_attn")
     assert isinstance(attention, MultiHeadAttention)
@@ -245,7 +245,7 @@ def test_a_row_is_labelled_with_the_token_that_it_reads() -> None:
 
 
 def test_without_the_shift_the_text_is_that_of_the_best_tokens() -> None:
-    """Not the target that was given, which would look as if nothing had happened."""
+    """Not the given target, with which nothing would seem to have changed."""
     loaded, fed = case(KIND, TEXT).loaded, broken("no-shift").run
     best = [step.top_ids[0] for step in fed.steps]
     assert fed.translation == loaded.target.decode([index for index in best if index != loaded.end_ids[0]])

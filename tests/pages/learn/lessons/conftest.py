@@ -1,4 +1,4 @@
-"""Three sentences in the two shipped models, each beside the model written by hand."""
+"""Three sentences in the two shipped models, each with a reference model written by hand."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Case(NamedTuple):
     """A sentence in a model.
 
     Attributes:
-        subject: what the lessons are about.
+        subject: of the lessons.
         src, tgt: the ids that encoder and decoder read.
-        hand: the model by hand, after it has read them.
-        logits: (T, V), its own.
+        hand: the reference model, after reading them.
+        logits: (T, V), the reference model's.
     """
 
     subject: Subject
@@ -29,11 +29,11 @@ class Case(NamedTuple):
     logits: Tensor
 
     def otherwise(self, **changes: object) -> Tensor:
-        """The logits of a model that does something else."""
+        """The logits of a reference model with these changes."""
         return ByHand(self.subject.loaded, Changed(**changes))(self.src, self.tgt).detach()  # type: ignore[arg-type]
 
     def probabilities(self, logits: Tensor | None = None) -> Tensor:
-        """(T, V): what follows each row; <pad> and <bos> never do."""
+        """(T, V): next-token probabilities; <pad> and <bos> are excluded."""
         raw = (self.logits if logits is None else logits).clone()
         raw[:, [0, 1]] = -float("inf")
         return raw.softmax(-1)

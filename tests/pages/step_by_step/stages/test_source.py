@@ -1,4 +1,4 @@
-"""The lines beside a stage are those that stand in the file now, and hand the tap what the stage shows."""
+"""The source lines next to a stage are the file's current ones, and record the stage's tensors."""
 
 from __future__ import annotations
 

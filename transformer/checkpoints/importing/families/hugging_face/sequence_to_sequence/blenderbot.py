@@ -43,7 +43,7 @@ def read_config(draft: ConfigDraft) -> None:
         )
         draft.config.only("extra_layer_norm", False, why="one more norm")
         draft.config.only("extra_pos_embeddings", 0, why="positions that begin at another row")
-    # The second is about a norm after the embeddings, which there is none of.
+    # The second is about a norm after the embeddings, which this model lacks.
     fairseq_layout.refuse_other_computations(draft, "unk_token_id", "do_blenderbot_90_layernorm")
 
 
