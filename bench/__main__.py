@@ -1,4 +1,4 @@
-"""`make bench`: all parts of the benchmark take a quarter of an hour; PARTS=app,crowd runs some of them."""
+"""`make bench`: all parts of the benchmark take about 25 minutes; PARTS=app,crowd runs some of them."""
 
 from __future__ import annotations
 
