@@ -1,1 +1,1 @@
-"""Benchmarks of Headlight, most of them next to a peer that does the same: `make bench`."""
+"""Benchmarks of Headlight, most of them against a peer that does the same: `make bench`."""

@@ -16,7 +16,7 @@ RESULTS = ROOT / "build" / "bench.json"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the parts that were asked for; 1 if any failed."""
+    """Run the requested parts; return 1 if any failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="?", default="", help=f"some of {','.join(PARTS)}; all if left out")
     names = [name for name in parser.parse_args(arguments).parts.split(",") if name] or list(PARTS)

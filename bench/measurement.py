@@ -1,4 +1,4 @@
-"""How times are taken, compared and written."""
+"""Measuring, comparing and formatting times."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Theirs = TypeVar("Theirs")
 
 
 class Seconds(float):
-    """A time, written in ms or s."""
+    """A time, formatted in ms or s."""
 
     def __str__(self) -> str:
         return f"{self * 1000:.0f} ms" if self < 1 else f"{float(self):.1f} s"
 
 
 class Bytes(int):
-    """A size, written in kB or MB (powers of ten)."""
+    """A size, formatted in kB or MB (powers of ten)."""
 
     def __str__(self) -> str:
         return f"{self / 1e3:.0f} kB" if self < 1e6 else f"{self / 1e6:.1f} MB"
@@ -37,7 +37,7 @@ class PerSecond(float):
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast ours is as the peer.
+    """Our speed relative to the peer's.
 
     Each round gives one ratio, so that load on the machine affects both sides of it.
 
@@ -57,10 +57,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Painted:
-    """When something was on the screen, and what was sent for it.
+    """How long a picture took to appear, and how much had been sent by then.
 
     Attributes:
-        seconds: from the action to the picture; None if it was never painted, and `why` gives the reason.
+        seconds: from the action to the picture; None if it was never painted; `why` then gives the reason.
         bytes: sent to the browser by then.
     """
 
@@ -77,8 +77,8 @@ class Memory:
     """The memory of a tab.
 
     Attributes:
-        heap: of the page's objects and arrays, after a garbage collection.
-        tab: private to the browser's process for it: code and pictures too.
+        heap: used by the page's objects and arrays, after a garbage collection.
+        tab: private memory of the tab's process, including code and pictures.
     """
 
     heap: Bytes
@@ -100,7 +100,7 @@ def median_painted(rounds: Sequence[Painted]) -> Painted:
 
 
 def timed(function: Callable[[], object]) -> float:
-    """The seconds that a call takes."""
+    """The duration of a call, in seconds."""
     started = time.perf_counter()
     function()
     return time.perf_counter() - started
@@ -109,7 +109,7 @@ def timed(function: Callable[[], object]) -> float:
 def in_turn(
     ours: Callable[[], Ours], peers: Sequence[Callable[[], Theirs]], rounds: int
 ) -> tuple[list[Ours], list[list[Theirs]]]:
-    """Call ours and its peers one after another, for several rounds.
+    """Call ours and then each peer, for several rounds.
 
     The first round warms up and is not counted, unless it is the only one.
 
@@ -124,12 +124,12 @@ def in_turn(
 def seconds_in_turn(
     ours: Callable[[], object], peers: Sequence[Callable[[], object]], rounds: int
 ) -> tuple[list[float], list[list[float]]]:
-    """The seconds of ours and its peers, called as `in_turn` does."""
+    """The seconds that ours and its peers take, called as in `in_turn`."""
     return in_turn(partial(timed, ours), [partial(timed, peer) for peer in peers], rounds)
 
 
 def ratio(theirs: Sequence[float], ours: Sequence[float]) -> Ratio:
-    """Compare the rounds of two that took turns: above 1 where ours is less."""
+    """Compare rounds taken in turn: theirs divided by ours, above 1 where ours is less."""
     ratios = [peer / own for peer, own in zip(theirs, ours, strict=True)]
     if len(ratios) == 1:
         return Ratio(ratios[0], ratios[0], ratios[0])
@@ -138,6 +138,6 @@ def ratio(theirs: Sequence[float], ours: Sequence[float]) -> Ratio:
 
 
 def painted_ratio(theirs: Sequence[Painted], ours: Sequence[Painted]) -> Ratio | None:
-    """Compare the times of pictures, as `ratio` does; None if any was never painted."""
+    """Compare painting times as `ratio` does; None if any picture was never painted."""
     times = [[one.seconds for one in rounds if one.seconds is not None] for rounds in (theirs, ours)]
     return ratio(*times) if [len(own) for own in times] == [len(theirs), len(ours)] else None

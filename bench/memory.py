@@ -10,7 +10,7 @@ _PAUSE = 0.005
 
 
 class PeakMemory:
-    """Samples this process and its children from a thread: `before` at the start and the `peak`, in bytes."""
+    """Samples the memory of this process and its children: `before`, at the start, and `peak`, in bytes."""
 
     def __init__(self) -> None:
         self.before = self.peak = resident("self")
@@ -32,7 +32,7 @@ class PeakMemory:
 
 
 def resident(process: int | str, which: str = "VmRSS") -> int:
-    """Bytes of memory that a process holds (VmRSS), or its peak (VmHWM); 0 for one that has ended."""
+    """The resident memory of a process in bytes (VmRSS), or its peak (VmHWM); 0 if it has ended."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
@@ -41,7 +41,7 @@ def resident(process: int | str, which: str = "VmRSS") -> int:
 
 
 def _children() -> list[int]:
-    """The processes that this one started, except for those that are still copies of it."""
+    """The child processes, except forks that have not yet started their own program."""
     found = []
     for task in Path("/proc/self/task").iterdir():
         try:

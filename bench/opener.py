@@ -17,7 +17,7 @@ Forward = Callable[[torch.Tensor], object]
 
 @torch.inference_mode()
 def measure_once(opener: str, folder: Path) -> dict[str, float]:
-    """Open a folder in this process and run one sentence: seconds and bytes."""
+    """Open a folder in this process and run one sentence; return seconds and bytes."""
     open_folder = _ours(folder) if opener == "Headlight" else _theirs(folder)
     ids = torch.arange(5, 21)[None]
     with PeakMemory() as memory:
@@ -35,7 +35,7 @@ def measure_once(opener: str, folder: Path) -> dict[str, float]:
 
 
 def _ours(folder: Path) -> Callable[[], Forward]:
-    """Import what is needed, and return a function that opens the folder and returns a forward."""
+    """Import what is needed, and return a function that opens the folder and returns its forward pass."""
     from transformer.checkpoints.opening import open_checkpoint
 
     def open_folder() -> Forward:

@@ -1,4 +1,4 @@
-"""Runs parts of the benchmark: each prints its table and saves its rows as soon as it has them."""
+"""Runs parts of the benchmark: each prints its table and saves its rows once they are ready."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Part(Protocol):
     """A module of bench.parts; the first line of its docstring is the title of its table."""
 
     def measure(self, setting: Setting, /) -> Sequence[DataclassInstance]:
-        """Take all times; the fields of a row are the columns of the table."""
+        """Measure everything; the fields of a row are the columns of the table."""
 
 
 def load(name: str) -> Part:
@@ -51,7 +51,7 @@ def run(names: Iterable[str], setting: Setting, results: Path) -> list[str]:
     """Measure parts; one that fails prints its error, and the others continue.
 
     Args:
-        results: a JSON file, in which the results of other parts stay.
+        results: a JSON file; the results of other parts in it are kept.
 
     Returns:
         The names of the parts that failed.
@@ -72,7 +72,7 @@ def run(names: Iterable[str], setting: Setting, results: Path) -> list[str]:
 
 
 def save(path: Path, name: str, rows: Sequence[DataclassInstance]) -> None:
-    """Put the rows of a part into a JSON file, in seconds and bytes, with the date and the machine."""
+    """Save a part's rows in a JSON file, in seconds and bytes, with the date and the machine."""
     saved = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     saved[name] = {
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,4 +1,4 @@
-"""The sizes that are measured, and sentences and models of those sizes."""
+"""The measured sizes, and sentences and models of those sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LENGTHS = (16, 64, 128, 256, 512)
 N_LAYERS = 6
 N_HEADS = 8
 D_MODELS = (256, 512)
-"""512 is the width of the paper's base model; 256 is one for a laptop."""
+"""512 is the width of the paper's base model; 256 suits a laptop."""
 WORDS = (
     "the small raccoon saw a white house near the old garden and my friend eats an apple with the happy cat "
     "yesterday because we like water bread music books stars trees rivers and the green sea"
@@ -25,12 +25,12 @@ WORDS = (
 
 
 def sentence(n_tokens: int, seed: int) -> str:
-    """A sentence of n_tokens for a model, <eos> (or, as a target, <bos>) included."""
+    """A sentence of n_tokens tokens, including <eos> (or <bos>, as a target)."""
     return " ".join(random.Random(seed).choices(WORDS, k=n_tokens - 1))
 
 
 def random_attention(n_layers: int, n_heads: int, n_tokens: int) -> tuple[torch.Tensor, list[str]]:
-    """Weights (L, H, N, N) of random scores, and N tokens."""
+    """Attention weights (L, H, N, N) from random scores, and N tokens."""
     scores = torch.randn(n_layers, n_heads, n_tokens, n_tokens, generator=torch.Generator().manual_seed(0))
     return torch.softmax(2 * scores, dim=-1), sentence(n_tokens + 1, 0).split()
 

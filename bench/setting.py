@@ -1,4 +1,4 @@
-"""What a part runs with: its size, browsers, and servers of the app."""
+"""What a part of the benchmark needs: its size, browsers, and servers of the app."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Setting:
     """Browsers and servers for the parts of one run of the benchmark.
 
     Attributes:
-        smallest: measure everything once, at the smallest size: the figures mean nothing then.
+        smallest: measure everything once, at the smallest size; the figures are then meaningless.
     """
 
     def __init__(self, *, smallest: bool = False) -> None:
@@ -31,7 +31,7 @@ class Setting:
 
     @contextmanager
     def browser(self) -> Iterator[Browser]:
-        """Start a browser that nothing has warmed up or filled.
+        """Start a fresh browser: nothing warmed up, nothing cached.
 
         Raises:
             RuntimeError: there is no Chromium.
@@ -46,7 +46,7 @@ class Setting:
             browser.close()
 
     def server(self) -> AbstractContextManager[tuple[str, int]]:
-        """Start the app; gives its address and its process."""
+        """Start the app; yield its URL and process id."""
         return server_process(ROOT / "app.py")
 
     @cached_property

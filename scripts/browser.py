@@ -20,7 +20,7 @@ CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-network
 NO_WAY_OUT = ProxySettings(server="http://127.0.0.1:9", bypass="127.0.0.1")
 """Nothing listens there. Routing in Playwright would work too, but disables Chromium's cache."""
 START_SECONDS = 180.0
-"""The app loads PyTorch and the model before it answers, which takes long on a busy machine."""
+"""The app loads PyTorch and the model before it answers, which is slow on a busy machine."""
 IS_IDLE = """
 ([quiet, call]) => {
   const { testConnectionState: connection, testScriptState: script } =
@@ -67,11 +67,11 @@ WATCH_REQUESTS = """
   };
 })();
 """
-"""Notes in `window.isAsking` that a page has asked for a run that has not begun: Streamlit calls it idle."""
+"""Sets `window.isAsking` while a requested run has not begun: Streamlit calls such a page idle."""
 
 
 def launch_chromium(playwright: Playwright, path: str) -> Browser:
-    """Start a headless Chromium that reaches this machine and nothing else."""
+    """Start a headless Chromium that can reach only this machine."""
     return playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS), proxy=NO_WAY_OUT)
 
 
@@ -84,15 +84,15 @@ def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
 
 @contextmanager
 def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
-    """Run a Streamlit script on a free port of this machine until the block ends; yield URL and process.
+    """Run a Streamlit script on a free local port until the block ends; yield its URL and process id.
 
     Settings are Streamlit's own environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
 
     Raises:
-        RuntimeError: the server did not start in time; the message has its output.
+        RuntimeError: the server did not start in time; the message includes its output.
     """
     port = free_port()
-    # The app as `make run` starts it.
+    # Start the app as `make run` does.
     start = ["headlight"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
     command = [sys.executable, "-m", *start, "--server.headless", "true", "--server.port", str(port)]
     environment = {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ  # as `make run`
@@ -142,9 +142,9 @@ def wait_until_idle(page: Page, timeout: float = 120_000, *, quiet: float = 0) -
     """Wait until the page is connected and its script has run to the end.
 
     Args:
-        page: shows the app. Where its context has `WATCH_REQUESTS` as a script, a run that was asked for and
-            has not begun is waited for too.
+        page: shows the app. If its context runs the script `WATCH_REQUESTS`, this also waits for a requested
+            run that has not begun.
         timeout: ms.
-        quiet: ms for which it has to have been so: a run that asks for another one is over for a moment.
+        quiet: ms that the page must stay idle: it is briefly idle between a run and a rerun that it requests.
     """
     page.wait_for_function(IS_IDLE, arg=[quiet, time.monotonic()], timeout=timeout)

@@ -38,12 +38,12 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
 Files = Mapping[str, bytes]
-"""A checkpoint: its files by name. A single file is opened by itself, several as a folder."""
+"""The files of a checkpoint by name. A single file is opened directly, several as a folder."""
 
 MOST_SECONDS = 5.0
 MOST_MEMORY = 512 * MEBIBYTE
 PART = 5_000
-"""Runs per task of a process."""
+"""Runs in each task of a worker process."""
 
 _EDGES = (0, 1, -1, 0x7F, 0x80, 0xFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**64 - 1)
 """Values at which arithmetic with sizes and offsets tends to fail."""
@@ -57,7 +57,7 @@ def fuzz(seed: int, runs: range) -> int:
     """Corrupt and read one checkpoint per number in `runs`; each depends on the seed and its number alone.
 
     Returns:
-        How many could be opened.
+        The number of checkpoints that could be opened.
 
     Raises:
         FuzzError: a checkpoint was neither opened nor refused, took too long, or ran code.
@@ -80,7 +80,7 @@ def attempt(files: Files, place: Path) -> bool:
     """Read a checkpoint as the reading process does, and open its tensors; False if it is refused.
 
     Raises:
-        FuzzError: it took too long, or a tensor's shape is not the one it declares.
+        FuzzError: reading took too long, or a tensor's shape differs from its declared shape.
     """
     began = time.monotonic()
     chosen, copies = place / "chosen", place / "copies"
@@ -109,7 +109,7 @@ def attempt(files: Files, place: Path) -> bool:
 def valid() -> Iterator[Files]:
     """Small checkpoints of each format."""
     module = nn.Linear(3, 5)
-    nn.init.constant_(module.weight, 2.5)  # the same bytes in every process, as the seeds promise
+    nn.init.constant_(module.weight, 2.5)  # so that a seed gives the same bytes in every process
     nn.init.constant_(module.bias, -1.5)
     optimizer = torch.optim.Adam(module.parameters())
     module(torch.ones(2, 3)).sum().backward()
@@ -165,13 +165,13 @@ def valid() -> Iterator[Files]:
 
 
 def malicious(marker: Path) -> Files:
-    """A file that would create another if it were unpickled; it must be refused."""
+    """A file that would create another if unpickled; it must be refused."""
     command = b"cos\nsystem\n" + _text(f"touch {marker}") + b"\x85R"
     return {"malicious.pt": _with_pickle(command)}
 
 
 def inert(marker: Path) -> Files:
-    """Weights together with calls that would create a file, by names that also have legitimate uses."""
+    """Weights, with calls that would create a file through functions that also have legitimate uses."""
     storage = b"(" + _text("storage") + b"ctorch\nFloatStorage\n" + _text("0") + _text("cpu") + b"K\x02tQ"
     weight = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00K\x02\x85K\x01\x85\x89"
     weight += b"ccollections\nOrderedDict\n)RtR"
@@ -189,7 +189,7 @@ def _text(text: str) -> bytes:
 
 
 def broken(corpus: list[Files], random: Random) -> Files:
-    """A checkpoint with one corrupt file, some with checksums and lengths adjusted to match."""
+    """A checkpoint with one corrupt file, whose checksums and lengths may be adjusted to match."""
     files = dict(random.choice(corpus))
     name = random.choice(list(files))
     other = random.choice(list(random.choice(corpus).values()))
@@ -203,7 +203,7 @@ def broken(corpus: list[Files], random: Random) -> Files:
 
 
 def _mutated(content: bytes, other: bytes, random: Random) -> bytes:
-    """One to four changes: flipped bits, random bytes, edge values, pieces removed, repeated or foreign."""
+    """One to four changes: flipped bits, random bytes, edge values; removed, repeated or foreign pieces."""
     changed = bytearray(content)
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         at = random.randrange(len(changed) + 1)
@@ -251,9 +251,8 @@ def _with_broken_head(content: bytes, other: bytes, random: Random) -> bytes:
 def _saved(value: Any, protocol: int = 2, *, is_zip: bool = True) -> bytes:
     content = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # the old format keeps modules' source, and none can be found for some
+        # The old format stores the source of modules, which can't be found for some.
+        warnings.simplefilter("ignore")
         torch.save(value, content, pickle_protocol=protocol, _use_new_zipfile_serialization=is_zip)
     return content.getvalue()
 
@@ -287,7 +286,7 @@ def _part(task: tuple[int, range]) -> int:
 
 
 def main() -> None:
-    """Try a million, in one process per core."""
+    """Corrupt and read checkpoints, a million by default, in one process per core."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=None, help="chosen at random and printed when left out")

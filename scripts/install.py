@@ -42,16 +42,16 @@ def main() -> None:
 
 
 def install_headlight() -> None:
-    """Install the project itself as editable: the browser then loads its scripts once, as files.
+    """Install the project itself in editable mode, so that the browser loads its scripts once, as files.
 
-    Without a network this fails, and every update carries the scripts instead.
+    This fails without a network; every update then includes the scripts.
     """
     if not run(PYTHON, "-m", "pip", "install", *QUIETLY, "--no-deps", "--editable", ROOT):
         print("Headlight itself could not be installed: it runs all the same, a little slower.", flush=True)
 
 
 def create_environment() -> None:
-    """Make .venv with pip in it, also where the system's Python comes without ensurepip (Debian)."""
+    """Create .venv with pip in it, even if the system's Python lacks ensurepip (Debian)."""
     if is_installed("pip"):
         return
     print("Setting up Headlight in {} (once; a few minutes).".format(ENVIRONMENT), flush=True)
@@ -73,11 +73,11 @@ def torch_requirement() -> str:
 
 
 def torch_index() -> str | None:
-    """Return the package index to take PyTorch from; None is pip's own.
+    """Return the package index to install PyTorch from; None means pip's own.
 
-    On Linux pip's own index has only the CUDA build, several gigabytes that a machine without an NVIDIA
-    driver can't use, so there PyTorch's CPU index is taken, if it answers. The environment variable
-    TORCH_INDEX overrides: an address, or "pip".
+    On Linux, pip's own index has only the CUDA build: several gigabytes that a machine without an NVIDIA
+    driver can't use. Such a machine gets PyTorch's CPU index, if it answers. The environment variable
+    TORCH_INDEX (a URL, or "pip") overrides the choice.
     """
     wanted = os.environ.get("TORCH_INDEX", "")
     if wanted:
@@ -105,7 +105,7 @@ def answers(index: str) -> bool:
 
 
 def index_options(index: str | None) -> list[str]:
-    """Return pip's options for an index, if it is not pip's own."""
+    """Return pip's options for an index; none for pip's own."""
     return [] if index is None else ["--index-url", index]
 
 
@@ -117,7 +117,7 @@ def is_installed(module: str) -> bool:
 
 
 def install(*arguments: str) -> None:
-    """Call .venv's pip install; end with a plain sentence when it fails."""
+    """Call .venv's pip install; exit with a plain message if it fails."""
     if not run(PYTHON, "-m", "pip", "install", *QUIETLY, *arguments):
         sys.exit("The packages could not be installed: see pip's message above. Run make again to continue.")
 

@@ -1,10 +1,10 @@
 """Check the views' JavaScript with tools from npm, which it installs; say so if Node.js is missing.
 
-    python -m scripts.node check     types, lint, form, and whether what is built is what the sources make
-    python -m scripts.node format    puts the scripts into the agreed form
-    python -m scripts.node build     builds headlight/browser
+    python -m scripts.node check     check types, lint and formatting, and that the build matches the sources
+    python -m scripts.node format    format the scripts
+    python -m scripts.node build     build headlight/browser
 
-Nothing of npm is needed to run Headlight: what ships is in the repository.
+Running Headlight needs nothing from npm: the built files are in the repository.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MISSING = "no node and npm on PATH, so the scripts of the views are not checked 
 
 
 def main() -> None:
-    """Run a script of package.json; a missing Node.js is an error in CI only."""
+    """Run a script from package.json; a missing Node.js is an error in CI only."""
     if not has_npm():
         print(MISSING, flush=True)
         sys.exit(1 if os.environ.get("CI") else 0)
@@ -46,8 +46,7 @@ def has_npm() -> bool:
 def install() -> bool:
     """Install the pinned tools if they are missing; tell whether they are installed.
 
-    Not by `npm ci`: it refuses a lock file that lists no builds for other systems, as some registries have
-    none.
+    `npm ci` won't do: it refuses a lock file without builds for other systems, which some registries lack.
     """
     if STAMP.exists() and STAMP.stat().st_mtime >= LOCK.stat().st_mtime:
         return True

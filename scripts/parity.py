@@ -24,7 +24,7 @@ _HEAD = "| Layout | What is asked | Logits, hidden states | Attention |\n| --- |
 
 
 FOREIGN = tuple(family for family in FAMILIES if family.renames)
-"""All families but our own, which opens bit for bit, and those that are always refused."""
+"""All families except our own, which opens bit for bit, and those that are always refused."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Measured:
 
 
 def main() -> int:
-    """Run the tests of the families, then write the table; return the tests' exit status."""
+    """Run the families' tests, then write the table; return the tests' exit status."""
     with tempfile.TemporaryDirectory(prefix="headlight-parity-") as folder:
         file = Path(folder) / "figures.jsonl"
         environment = os.environ | {"PARITY_FIGURES": str(file)}

@@ -36,11 +36,11 @@ PAGES = {
     "Checkpoint": "checkpoint",
 }
 LONG = "task=Copy&train_steps=10,000&train_layers=4&train_heads=2&train_width=128"
-"""Takes minutes on any machine."""
+"""A run that takes minutes on any machine."""
 ACTIONS = ("Pause", "Resume", "Restart", "Pause", "Resume", "Stop and clear", "Start")
 """Buttons of the run, pressed in turn."""
 WIDGETS = 'button[data-testid^="stBaseButton"]:not([data-testid$="elementToolbar"])'
-"""Buttons that reach the server: the toolbars of plots and tables act in the browser alone."""
+"""Buttons that reach the server: the toolbars of plots and tables act only in the browser."""
 MOMENT_MILLISECONDS = 400
 """The longest pause between two switches, or between a button and a switch."""
 WAIT_MILLISECONDS = 60_000
@@ -68,11 +68,11 @@ class Shaking:
         return sum(self.done[title] for title in PAGES)
 
     def change_page(self) -> None:
-        """Switch the page once, at a random moment.
+        """Switch pages once, at a random moment.
 
         Raises:
-            TimeoutError: Playwright's, when the page doesn't come.
-            AssertionError: when it comes with another address, or with an exception.
+            TimeoutError: Playwright's, if the page doesn't appear.
+            AssertionError: if it appears at another address or shows an exception.
         """
         page, rng = self._page, self._rng
         here = urlsplit(page.url).path.strip("/")
@@ -91,11 +91,11 @@ class Shaking:
         self.done[title] += 1
 
     def _act(self) -> None:
-        """Press the next button of the run that the page offers, as soon as it is enabled.
+        """Press the next of the run's buttons that is on the page, as soon as it is enabled.
 
-        The page may offer another button than expected if a late click pressed one of its own, and a button
-        may vanish while it is being looked up if the last click is answered only now. A button pressed while
-        the page is still being drawn takes effect afterwards, unless a link is followed first.
+        The buttons may differ from the expected ones if a late click pressed one of this page's, and a button
+        may vanish during the lookup if the last click is only answered now. A button pressed while the page
+        is still being drawn takes effect afterwards, unless a link is followed first.
         """
         wait_until_idle(self._page)
         pattern = re.compile(f"^({'|'.join(ACTIONS)})$")
@@ -109,7 +109,7 @@ class Shaking:
                 return
 
     def _click_too_late(self) -> None:
-        """Click a button of the page being left, if there still is one."""
+        """Click a button of the page being left, if any is still there."""
         buttons = self._page.get_by_test_id("stMain").locator(WIDGETS)
         n = buttons.count()
         if n:
@@ -122,7 +122,7 @@ def _click(locator: Locator) -> bool:
 
 
 def main() -> int:
-    """Shake for some minutes; the exit status is 1 if anything raised."""
+    """Shake for the given minutes; return exit status 1 if anything raised."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="the same moments again")

@@ -1,4 +1,4 @@
-"""Run the tour of Headlight from Python (docs/figures.ipynb) again, with its pictures: `make tour`."""
+"""Rerun the tour of Headlight from Python (docs/figures.ipynb) and renew its pictures: `make tour`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main() -> None:
     notebook = nbformat.read(TARGET, as_version=4)
     metadata = notebook.metadata.copy()
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(TARGET.parent)}}).execute()
-    notebook.metadata = metadata  # without the state of the widget, which is larger than all else
+    notebook.metadata = metadata  # drops the widget's state, larger than everything else together
     for cell in notebook.cells:
         cell.metadata = {}
         for output in cell.get("outputs", []):
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _picture(figure: dict[str, Any]) -> str:
-    """Draw a figure as wide as a page, in as many colours as it needs, in base64."""
+    """Draw a figure at page width as a PNG of at most COLOURS colours, in base64."""
     drawn = plotly.io.to_image(figure, "png", width=WIDTH, validate=False)
     written = BytesIO()
     Image.open(BytesIO(drawn)).convert("RGB").quantize(COLOURS).save(written, "PNG", optimize=True)

@@ -1,1 +1,1 @@
-"""Pages that are measured in Chromium, and visitors that need none."""
+"""Pages measured in Chromium, and visitors that need no browser."""

@@ -1,4 +1,4 @@
-"""The viewer in a page of its own, which stands in for a notebook with anywidget and its kernel."""
+"""The viewer in its own page, standing in for a notebook with anywidget and its kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from bench.browser.watch import GRID, HEAD, Answer, seen, watched_page
 
 QUIET_MILLISECONDS = 300
-"""After this long without anything painted, the viewer has reported what was chosen too."""
+"""After this long without painting, the viewer has also reported the choice."""
 SCRIPT = (files("headlight") / "browser" / "attention.js").read_bytes()
 PAGE = """
 <!DOCTYPE html><meta charset="utf-8"><body><div id="place"></div><script type="module">
@@ -50,31 +50,31 @@ IS_QUIET = """
 """
 
 Answering = Callable[[list[str]], bytes]
-"""Packs the pieces of these names, as `update_frame` does."""
+"""Packs the named pieces, as `update_frame` does."""
 
 
 @contextmanager
 def bare_page(
     browser: Browser, frame: bytes, choice: Mapping[str, Any], pieces: Answering
 ) -> Iterator[tuple[Page, Answer]]:
-    """Open the viewer of a frame; gives the page, at rest, and what it has done since its start."""
+    """Open the viewer on a frame; yield the page, at rest, and what WATCH recorded since its start."""
     with served(frame, choice, pieces) as url:
         page = watched_page(browser)
         page.goto(url)
-        page.evaluate("() => { acted = heard = 0; }")  # the page's own beginning
+        page.evaluate("() => { acted = heard = 0; }")  # the time origin of the page
         opened = seen(page, (GRID, HEAD), lambda: rest(page))
         yield page, opened
         page.context.close()
 
 
 def rest(page: Page) -> None:
-    """Wait until nothing is asked for or painted any more."""
+    """Wait until no request is pending and nothing has been painted for a while."""
     page.wait_for_function(IS_QUIET, arg=QUIET_MILLISECONDS)
 
 
 @contextmanager
 def served(frame: bytes, choice: Mapping[str, Any], pieces: Answering) -> Iterator[str]:
-    """Serve the page, the script, the frame and the pieces on this machine; gives the page's address."""
+    """Serve the page, the script, the frame and the pieces on this machine; yield the page's URL."""
     page = PAGE.replace("CHOICE", json.dumps(choice)).encode()
     texts = {"/": (page, "text/html"), "/attention.js": (SCRIPT, "text/javascript")}
 
@@ -96,7 +96,7 @@ def served(frame: bytes, choice: Mapping[str, Any], pieces: Answering) -> Iterat
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""A visitor without a browser: Streamlit's own messages over a websocket, for any number at a time."""
+"""Visitors without a browser, any number at a time: Streamlit's own messages over a websocket."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 LIMIT_SECONDS = 60.0
-"""A visitor gives up a run that takes longer than this."""
+"""A visitor gives up on a run that takes longer than this."""
 
 
 class Visitor:
     """One session of the app on its start page; what the views would draw is received but not drawn."""
 
     def __init__(self, url: str) -> None:
-        """Connect to a server on this machine, as a browser that has loaded the page's files."""
+        """Connect to a server on this machine, like a browser that has loaded the page's files."""
         address = f"ws://{urlsplit(url).netloc}/_stcore/stream"
         self._socket = connect(
             address, subprotocols=[Subprotocol("streamlit")], max_size=None, proxy=None, compression=None
@@ -33,11 +33,11 @@ class Visitor:
         self._socket.close()
 
     def open(self) -> float:
-        """Ask for the page; seconds until all of it has been received."""
+        """Request the page; return the seconds until all of it has been received."""
         return self._run(BackMsg())
 
     def submit(self, label: str, text: str) -> float:
-        """Type a text into the box with this label and press Enter; seconds until the page is whole again.
+        """Type text into the box with this label, press Enter; return the seconds until the page is complete.
 
         Raises:
             LookupError: the page has no such box.
@@ -69,7 +69,7 @@ class Visitor:
                 return time.monotonic() - started
 
     def _remember(self, answer: ForwardMsg) -> None:
-        """Keep what the next request needs: the page's name in messages, and the names of its boxes."""
+        """Store what the next request needs: the page's hash and the ids of its text boxes."""
         kind = answer.WhichOneof("type")
         if kind == "new_session":
             self._page = answer.new_session.page_script_hash

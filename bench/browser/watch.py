@@ -17,7 +17,7 @@ VIEWPORT = ViewportSize(width=1600, height=1200)
 GRID, HEAD, MARKS = "grid", "head", "head marks"
 """All heads; the chosen one; the marks on its hovered cell."""
 FAR = [(0, 2), (2, 4), (4, 6), (1, 7), (3, 1)]
-"""Layers and heads that are next to none chosen before them."""
+"""Layers and heads, none of them next to one chosen earlier."""
 
 # To paint a picture, the viewer clears its canvas and draws on it; the next frame shows it.
 WATCH = """
@@ -63,7 +63,7 @@ window.WebSocket = class extends WebSocket {
   }
 };
 """
-# Whether all these pictures have been painted since the user acted, in any order.
+# True once all these pictures have been painted since the user acted, in any order.
 ARE_PAINTED = """
 (names) => names.every((name) => paints.some(([own, at]) => own === name && at > acted))
 """
@@ -85,10 +85,10 @@ MIDDLE_OF_CELL = """
 
 
 class Answer(TypedDict):
-    """What WATCH has recorded: times in ms, and (time, bytes) of each message.
+    """What WATCH recorded: times in ms, and (time, bytes) of each message.
 
-    `acted` is the event's own time stamp, `heard` when the page received the event: Chromium delivers
-    movements of the pointer with the next frame.
+    `acted` is the event's own time stamp, `heard` the time when the page received it: Chromium delivers
+    pointer movements with the next frame.
     """
 
     acted: float
@@ -98,7 +98,7 @@ class Answer(TypedDict):
 
 
 def watched_page(browser: Browser) -> Page:
-    """An empty page in a context of its own, in which WATCH will run."""
+    """An empty page in its own context, set up to run WATCH."""
     context = browser.new_context(viewport=VIEWPORT)
     context.set_default_timeout(LIMIT_MILLISECONDS)
     context.add_init_script(WATCH)
@@ -108,14 +108,14 @@ def watched_page(browser: Browser) -> Page:
 def act(
     page: Page, action: Callable[[], None], pictures: tuple[str, ...], rest: Callable[[], None]
 ) -> Answer:
-    """Do something, wait until pictures have been painted for it, and then until the page is at rest."""
+    """Act, then wait until the pictures have been painted and the page is at rest."""
     page.evaluate("() => { received.length = paints.length = 0; acted = heard = Infinity; }")
     action()
     return seen(page, pictures, rest)
 
 
 def seen(page: Page, pictures: tuple[str, ...], rest: Callable[[], None]) -> Answer:
-    """Wait until pictures have been painted since the user acted, and then until the page is at rest."""
+    """Wait until the pictures have been painted since the user acted and the page is at rest."""
     page.wait_for_function(ARE_PAINTED, arg=list(pictures))
     rest()
     answer: Answer = page.evaluate("({ acted, heard, paints, received })")
@@ -125,8 +125,8 @@ def seen(page: Page, pictures: tuple[str, ...], rest: Callable[[], None]) -> Ans
 def painted(answer: Answer, pictures: tuple[str, ...]) -> Painted:
     """The time from the action to the last change of these pictures, and the bytes received by then.
 
-    The last, because a picture may first be painted with what the browser has, and again when the rest
-    has come; one that has not changed is not painted again.
+    The last change counts: a picture may be painted first with what the browser has, and again when the
+    rest arrives. An unchanged picture is not repainted.
     """
     end = max(at for own, at in answer["paints"] if own in pictures)
     received = sum(size for at, size in answer["received"] if at <= end)
@@ -134,7 +134,7 @@ def painted(answer: Answer, pictures: tuple[str, ...]) -> Painted:
 
 
 def over(page: Page, place: str, at: tuple[int, int]) -> None:
-    """Move the pointer over a place of the viewer, found by MIDDLE_OF_MAP or MIDDLE_OF_CELL."""
+    """Move the pointer to a place in the viewer, located by MIDDLE_OF_MAP or MIDDLE_OF_CELL."""
     page.mouse.move(*page.locator(".hl-attention").first.evaluate(place, list(at)))
 
 
@@ -146,10 +146,10 @@ def click(page: Page) -> None:
 
 @dataclass(frozen=True)
 class Hover:
-    """A movement over the chosen head, until the marks of the new cell are painted: medians.
+    """Median times until the marks of a newly hovered cell of the chosen head are painted.
 
     Attributes:
-        moved: from the movement. Chromium delivers movements once per frame, every 16.7 ms.
+        moved: from the pointer movement, which Chromium delivers once per frame (every 16.7 ms).
         told: from the event's arrival in the page.
     """
 
@@ -172,13 +172,13 @@ def hover(page: Page, cells: Sequence[tuple[int, int]]) -> Hover:
 
 
 def choose(page: Page, layer: int, head: int, rest: Callable[[], None]) -> Answer:
-    """Click on a map of the grid; returns what the page then did."""
+    """Click on a map in the grid; return what the page then did."""
     over(page, MIDDLE_OF_MAP, (layer, head))
     return act(page, lambda: click(page), (HEAD,), rest)
 
 
 def memory(browser: Browser, page: Page) -> Memory:
-    """Measure the only tab of a browser."""
+    """Measure the memory of a browser's only tab."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.enable")
     session.send("HeapProfiler.collectGarbage")
@@ -189,10 +189,10 @@ def memory(browser: Browser, page: Page) -> Memory:
 
 
 def tab_bytes(browser: Browser) -> int:
-    """The private memory of the only tab of a browser.
+    """The private memory of a browser's only tab, in bytes.
 
     Raises:
-        OSError: the system has no /proc: only Linux does.
+        OSError: the system has no /proc (only Linux has).
     """
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     return max(private_bytes(one["id"]) for one in processes if one["type"] == "renderer")

@@ -36,9 +36,9 @@ from transformer.run import run_sentence
 from viz.viewer.frames import MAX_SHORT
 
 WORDS_OF = "toy-en-it"
-"""The measured model has the vocabulary of this one: whole words, so that a word is a token."""
+"""The measured model uses this model's vocabulary of whole words, so that each word is one token."""
 QUIET_MILLISECONDS = 500
-"""After this long without a run, nothing of the last one is still on its way to the screen."""
+"""After this long without a run, everything from the last one is on the screen."""
 NOBODY_WAITS = '() => [...document.querySelectorAll(".hl")].every((view) => !view.isTelling?.())'
 ATTENTIONS = ("Encoder self-attention", "Decoder self-attention", "Cross-attention")
 BOTH = (GRID, HEAD)
@@ -46,21 +46,21 @@ BOTH = (GRID, HEAD)
 
 @dataclass(frozen=True)
 class AppView:
-    """One length in one model.
+    """Measurements for one sentence length in one model.
 
     Attributes:
-        tokens: of the source and of the target.
+        tokens: length of the source and of the target.
         d_model: width of the model.
-        sentence: a new sentence, until all heads and the chosen one are painted; bytes until then.
-        in_all: everything that a new sentence sends, the rest of the page included.
-        attention: another attention, likewise; the browser has it.
-        head: another head of the same layer, until its map is painted large; the browser has it.
+        sentence: a new sentence, until all heads and the chosen one are painted; bytes by then.
+        in_all: all bytes sent for a new sentence, including the rest of the page.
+        attention: another attention, likewise; the browser already has it.
+        head: another head of the same layer, until its map is painted large; the browser already has it.
         layer: another layer, likewise.
-        fetched_head: one that the browser has to ask for; None where it has all of them.
+        fetched_head: one that the browser has to request; None where it has them all.
         hover: over the chosen head.
-        memory: of the browser's tab in the end.
-        theirs: one attention of the same size in BertViz; None for a model with which it is not compared.
-        times_sooner: a new sentence is painted than theirs.
+        memory: of the browser's tab at the end.
+        theirs: one attention of the same size in BertViz; None for models not compared with it.
+        times_sooner: their time until painted, divided by ours for a new sentence.
     """
 
     tokens: int
@@ -78,7 +78,7 @@ class AppView:
 
 
 def measure(setting: Setting) -> list[AppView]:
-    """Measure all sizes on one server; BertViz in turn with the first model."""
+    """Measure all sizes on one server, taking turns with BertViz for the first model."""
     rounds = 1 if setting.smallest else 6
     sizes = [(d_model, n_tokens) for d_model in D_MODELS for n_tokens in LENGTHS]
     views = []
@@ -93,7 +93,7 @@ def measure(setting: Setting) -> list[AppView]:
 
 
 def encoder_attention(n_tokens: int, d_model: int) -> tuple[torch.Tensor, list[str]]:
-    """Weights (L, H, N, N) of the encoder, and N tokens."""
+    """Attention weights (L, H, N, N) of the encoder, and N tokens."""
     run = run_sentence(random_model(d_model), sentence(n_tokens, 1), sentence(n_tokens, 2))
     weights = torch.from_numpy(attention_maps(run.trace, "encoder", "weights").values)
     return weights, list(run.trace.src_tokens[0])
@@ -109,8 +109,8 @@ def measure_app(
 ) -> AppView:
     """Open the app on a random model, submit sentences of one length, and choose in the viewer.
 
-    The target is given, and as long as the source, so that a run is one forward: what a random model would
-    write is of no interest.
+    The target is given and as long as the source, so that a run is one forward pass: a random model's own
+    translation is of no interest.
     """
     page = watched_page(browser)
     sizes = {"enc": N_LAYERS, "dec": N_LAYERS, "heads": N_HEADS, "d_model": d_model}
@@ -151,20 +151,20 @@ def measure_app(
 
 
 def submit(page: Page, box: Locator, text: str) -> Answer:
-    """Put a sentence into a box and press Enter; returns what the page then did."""
+    """Put a sentence into a box and press Enter; return what the page then did."""
     box.fill(text)
     return act(page, lambda: box.press("Enter"), BOTH, lambda: rest(page))
 
 
 def press(page: Page, attention: str) -> Answer:
-    """Choose an attention; returns what the page then did."""
+    """Choose an attention; return what the page then did."""
     button = page.locator(".hl-attention").first.get_by_role("button", name=attention)
     button.hover()
     return act(page, lambda: click(page), BOTH, lambda: rest(page))
 
 
 def rest(page: Page) -> None:
-    """Wait until the page is quiet and no view waits for anything."""
+    """Wait until the page is quiet and no view is waiting for anything."""
     wait_until_idle(page, LIMIT_MILLISECONDS, quiet=QUIET_MILLISECONDS)
     page.wait_for_function(NOBODY_WAITS)
     wait_until_idle(page, LIMIT_MILLISECONDS, quiet=QUIET_MILLISECONDS)

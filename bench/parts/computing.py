@@ -18,16 +18,16 @@ from viz.viewer.viewer_run import view_run
 
 @dataclass(frozen=True)
 class Computing:
-    """One length in one model, each time the median of some rounds.
+    """Medians over several rounds for one sentence length in one model.
 
     Attributes:
         tokens: length of the source and of the target, which is given (teacher forcing).
         d_model: width of the model.
-        sentence_to_trace: from the typed sentence to every recorded number.
-        trace_to_viewer: from the trace to the bytes that the viewer of all attention begins with.
-        viewer: those bytes.
-        trace_to_figure: from the trace to the plotly figure of one head, as the JSON that is sent.
-        figure: those bytes.
+        sentence_to_trace: from the typed sentence to all recorded values.
+        trace_to_viewer: from the trace to the first bytes that the viewer of all attention needs.
+        viewer: number of those bytes.
+        trace_to_figure: from the trace to the Plotly figure of one head, as JSON.
+        figure: size of that JSON.
     """
 
     tokens: int

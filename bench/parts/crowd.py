@@ -17,22 +17,22 @@ from transformer.data.tasks import ToyEnIt
 
 PEOPLE = 20
 SENTENCES = 6
-"""New ones from each person; all are different."""
+"""Sentences that each person sends; all are different."""
 EVERY_SECONDS = 6.0
 BOX = "English sentence"
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """How long people waited, from Enter to the whole page received, and what it cost the server.
+    """How long people waited, and what it cost the server.
 
     Attributes:
-        people: at the same time.
-        sentences: sent by all of them.
-        median_wait: from Enter to the whole page received.
-        wait_of_95_in_100: at most.
-        processor_per_sentence: over all threads of the server.
-        processor_per_page_opened: likewise, the first one left out.
+        people: number of people at the same time.
+        sentences: number that all of them sent together.
+        median_wait: from Enter until the whole page is received.
+        wait_of_95_in_100: 95th percentile of the waits.
+        processor_per_sentence: processor time over all threads of the server.
+        processor_per_page_opened: likewise, without the first page.
     """
 
     people: int
@@ -44,7 +44,7 @@ class Crowd:
 
 
 def measure(setting: Setting) -> list[Crowd]:
-    """A class on a server of its own."""
+    """Measure a class on its own server."""
     with setting.server() as (url, process):
         if setting.smallest:
             return [measure_crowd(url, process, people=1, sentences=1, every_seconds=0)]
@@ -58,10 +58,10 @@ def measure_crowd(
     sentences: int = SENTENCES,
     every_seconds: float = EVERY_SECONDS,
 ) -> Crowd:
-    """Open the page for everybody, and let each send sentences of the default model's kind.
+    """Open the page for everybody, and let each person send sentences of the default model's kind.
 
-    The people start evenly spread over the pause between two sentences, and nobody sends before the last
-    answer has arrived. It ends after `sentences` rounds, whatever they took.
+    Starts are spread evenly over the pause between two sentences, and nobody sends before their last answer
+    has arrived. It ends after `sentences` rounds, however long they take.
     """
     texts = _sentences()
     with ExitStack() as open_pages:
@@ -91,17 +91,17 @@ def measure_crowd(
 
 
 def processor_seconds(process: int) -> float:
-    """The processor time that a process has used with all of its threads, in its own code and the system's.
+    """The processor time of a process over all its threads in seconds, user and system.
 
     Raises:
-        OSError: the process has ended, or the system has no /proc: only Linux does.
+        OSError: the process has ended, or the system has no /proc (only Linux has).
     """
     after_name = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _sentences() -> Iterator[str]:
-    """English sentences, the same in each run: the first 19,000 are different."""
+    """English sentences, the same in each run; the first 19,000 are all different."""
     return (" ".join(pair.source) for pair in ToyEnIt().pairs(1, held_out=False))
 
 

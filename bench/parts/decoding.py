@@ -30,9 +30,9 @@ class Decoding:
 
     Attributes:
         beam_size: 1 is greedy.
-        headlight, transformers: the median.
-        times_faster: than transformers.
-        sentences: in the batch.
+        headlight, transformers: median over the rounds.
+        times_faster: speed relative to transformers.
+        sentences: number of sentences in the batch.
         same_targets: how many targets are equal, token for token.
     """
 
@@ -56,10 +56,10 @@ def measure(setting: Setting) -> list[Decoding]:
 def measure_decoding(
     config: TransformerConfig, beam_size: int, n_sentences: int = 64, rounds: int = 6
 ) -> Decoding:
-    """Decode one batch of random sources of different lengths, a fixed number of tokens each.
+    """Decode one batch of random sources of different lengths, with a fixed number of tokens for each.
 
     The weights are random and <eos> is suppressed in both, so that both do the same work. (Where two
-    continuations are almost equally probable, rounding decides, and targets differ.)
+    continuations are almost equally probable, rounding decides, and targets may differ.)
     """
     model = freeze(Transformer(config, torch.Generator().manual_seed(1)))
     theirs = marian_copy(model)

@@ -35,7 +35,7 @@ def measure(setting: Setting) -> list[FirstPage]:
 
 
 def measure_first_page(browser: Browser, url: str, visitor: int) -> FirstPage:
-    """Open the start page in a context of its own, as someone who has never been there."""
+    """Open the start page in a new context, like a first-time visitor."""
     page = watched_page(browser)
     page.set_default_timeout(LIMIT_MILLISECONDS)
     started = time.monotonic()

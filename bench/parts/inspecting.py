@@ -18,12 +18,12 @@ from scripts.browser import ROOT
 
 @dataclass(frozen=True)
 class Inspecting:
-    """One command, each time in a process of its own, with its files in the system's cache.
+    """One command, each time in a new process with its files already in the system's cache.
 
     Attributes:
         command: what it does.
-        whole_process: the median.
-        times_torch: how often torch could be imported in that time.
+        whole_process: median time.
+        times_torch: that time divided by the time of `import torch`.
     """
 
     command: str
@@ -32,7 +32,7 @@ class Inspecting:
 
 
 def measure(setting: Setting) -> list[Inspecting]:
-    """Inspect a file that holds no weights, and a random Marian model (300 MB)."""
+    """Inspect a file without weights, and a random Marian model (300 MB)."""
     with tempfile.TemporaryDirectory(prefix="headlight-bench-") as name:
         folder = Path(name)
         save_random_marian(folder / "marian", smallest=setting.smallest)

@@ -40,24 +40,24 @@ class Attention(NamedTuple):
 
 @dataclass(frozen=True)
 class Shown:
-    """One attention in one place.
+    """Measurements of one attention in one place.
 
     Attributes:
-        layers, heads: how many.
-        tokens: of the text.
+        layers, heads: number of each.
+        tokens: number of tokens in the text.
         place: "notebook" for `show_attention`, "app" where all weights are sent at once, as the app does up
             to 64 tokens.
-        opened: from the call in Python until all heads and the chosen one are painted; bytes sent until then,
+        opened: from the call in Python until all heads and the chosen one are painted; bytes sent by then,
             without the script.
-        in_all: everything sent until the page is at rest, without the script: also the heads near the chosen
-            one, for which the browser asks unprompted.
-        script: the size of the viewer's script, which `opened` has loaded too.
-        head: another head that the browser has, from the click to painted.
-        fetched_head: one that it has to ask for; None where it has all.
+        in_all: bytes sent until the page is at rest, without the script: includes the heads near the chosen
+            one, which the browser requests unprompted.
+        script: size of the viewer's script; the time in `opened` includes loading it.
+        head: another head that the browser already has, from click to paint.
+        fetched_head: one that it has to request; None where it has them all.
         hover: over the chosen head.
-        memory: of the tab in the end.
+        memory: of the tab at the end.
         model_view, head_view: the same tensors in BertViz; None in the app.
-        sooner, sooner_than_head_view: how many times as soon as theirs ours is painted.
+        sooner, sooner_than_head_view: time of their view divided by ours, until painted.
     """
 
     layers: int
@@ -104,7 +104,7 @@ def measure(setting: Setting) -> list[Shown]:
 
 
 def measure_notebook(setting: Setting, attention: Attention) -> Shown:
-    """Measure `show_attention`, in turn with BertViz's views."""
+    """Measure `show_attention`, taking turns with BertViz's views."""
 
     def open_ours() -> Painted:
         with setting.browser() as browser, open_as_notebook(browser, attention) as opened:
@@ -123,7 +123,7 @@ def measure_notebook(setting: Setting, attention: Attention) -> Shown:
 
 
 def measure_viewer(setting: Setting, place: str, open_viewer: Open, attention: Attention) -> Shown:
-    """Open the viewer once, then choose in it."""
+    """Open the viewer once, then choose heads in it."""
     rounds = 1 if setting.smallest else 5
     layers, heads, n_tokens, _ = attention.weights.shape
     with setting.browser() as browser, open_viewer(browser, attention) as opened:
@@ -150,8 +150,8 @@ def measure_viewer(setting: Setting, place: str, open_viewer: Open, attention: A
 
 @contextmanager
 def open_as_notebook(browser: Browser, attention: Attention) -> Iterator[Opened]:
-    """Open what `show_attention` shows."""
-    show = headlight.show_attention  # what it imports is loaded by now, as BertViz is
+    """Open the widget that `show_attention` returns."""
+    show = headlight.show_attention  # its imports are loaded by now, like BertViz
     started = time.perf_counter()
     widget = show(list(attention.weights.unsqueeze(1)), attention.tokens, layer=0, head=0)
     made = time.perf_counter() - started

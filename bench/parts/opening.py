@@ -24,18 +24,18 @@ Opener = Literal["Headlight", "transformers"]
 
 @dataclass(frozen=True)
 class Opening:
-    """One way to open one folder, each time in a process of its own, with its files in the system's cache.
+    """One way to open a folder, each time in a new process with the files already in the system's cache.
 
     Attributes:
         opener: ours or theirs.
-        model_size: of the weights on disk.
-        opened: until there is a model, with the libraries imported before; the median.
+        model_size: size of the weights on disk.
+        opened: median time until the model is ready; the libraries are imported beforehand.
         times_faster: than transformers.
-        one_sentence_run: until one sentence has gone through it, the median: mapped weights are read then.
-        whole_process: imports included; the median.
-        memory_before: before the folder is opened: Python and the libraries alone.
-        at_its_peak: the most memory of the process and its children in any round, libraries included.
-        times_the_model: the peak in sizes of the model.
+        one_sentence_run: median time until a sentence has run through it; mapped weights are read only then.
+        whole_process: median time, including imports.
+        memory_before: memory before the folder is opened: only Python and the libraries.
+        at_its_peak: peak memory of the process and its children in any round, including libraries.
+        times_the_model: the peak divided by the model's size.
     """
 
     opener: Opener
@@ -50,7 +50,7 @@ class Opening:
 
 
 def measure(setting: Setting) -> list[Opening]:
-    """Make a random Marian model (300 MB) and open it in both ways."""
+    """Make a random Marian model (300 MB) and open it both ways."""
     with tempfile.TemporaryDirectory(prefix="headlight-bench-") as name:
         folder = Path(name)
         save_random_marian(folder, smallest=setting.smallest)
@@ -86,7 +86,7 @@ def _summary(
 
 
 def _in_a_process(opener: str, folder: Path) -> dict[str, float]:
-    """What `bench.opener` measures, and the seconds that its whole process takes."""
+    """Run `bench.opener`; return what it measures and the seconds of its whole process."""
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "bench.opener", opener, str(folder)],

@@ -20,15 +20,15 @@ from transformer.text.vocabulary import SPECIALS
 
 @dataclass(frozen=True)
 class Recorded:
-    """One forward of one sentence pair in equal models, on the CPU.
+    """One forward pass over one sentence pair in equal models, on the CPU.
 
     Attributes:
-        tokens: of the source and of the target.
+        tokens: length of the source and of the target.
         d_model: width of the model.
-        headlight, transformers: the median.
-        times_faster: than transformers.
+        headlight, transformers: median time.
+        times_faster: speed relative to transformers.
         tensors, their_tensors: how many each returns.
-        difference: the largest between logits and between attention weights.
+        difference: the largest absolute difference of any logit or attention weight.
     """
 
     tokens: int
@@ -55,9 +55,9 @@ def measure(setting: Setting) -> list[Recorded]:
 def measure_recording(config: TransformerConfig, n_tokens: int, rounds: int = 16) -> Recorded:
     """Run both models on the same sentences.
 
-    We record every tensor of the forward: queries, keys, values, scores, masks, weights, each head's output,
-    the residual stream at all points and the inside of all norms. They return attention weights and hidden
-    states.
+    Headlight records every tensor of the forward pass: queries, keys, values, scores, masks, weights, each
+    head's output, the residual stream at all points and the intermediate values of all norms. Transformers
+    returns attention weights and hidden states.
     """
     model = freeze(Transformer(config, torch.Generator().manual_seed(1)))
     theirs = marian_copy(model)

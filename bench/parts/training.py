@@ -43,10 +43,10 @@ class TrainingSpeed:
     """Target tokens per second of one trainer, without padding.
 
     Attributes:
-        precision: of its matrix products.
-        trainer: ours, theirs, or ours on other batches.
-        tokens: the median.
-        ours_is_faster: by how many times.
+        precision: of the trainer's matrix products.
+        trainer: ours, theirs, or ours on random batches.
+        tokens: median over the rounds.
+        ours_is_faster: our speed divided by this trainer's.
     """
 
     precision: Precision
@@ -84,7 +84,7 @@ def measure_training(
     The last one is ours again, on batches of random pairs: it shows what bucketing by length gains.
     """
     if device.type == "cpu":
-        keep_freed_memory()  # for theirs as for ours
+        keep_freed_memory()  # for all trainers
     tokens = BATCH_TOKENS[device.type]
     with TemporaryDirectory() as folder:
         corpus = write_corpus(Path(folder), random_pairs(n_pairs))
@@ -105,7 +105,7 @@ def measure_training(
 
 
 def random_pairs(n: int) -> list[tuple[list[int], list[int]]]:
-    """Ids of pairs as long as everyday sentences: about ten sub-words, rarely over 30."""
+    """Pairs of id sequences as long as everyday sentences: about ten sub-words, rarely over 30."""
     rng = random.Random(1)
     pairs = []
     for _ in range(n):
@@ -116,7 +116,7 @@ def random_pairs(n: int) -> list[tuple[list[int], list[int]]]:
 
 
 def random_batches(corpus: EncodedCorpus, *, tokens: int, seed: int) -> list[np.ndarray]:
-    """Fill batches with pairs in random order, each as full as `epoch_batches` makes them."""
+    """Fill batches with pairs in random order, each as full as those of `epoch_batches`."""
     longest = corpus.lengths().max(axis=0)
     groups: list[list[int]] = [[]]
     width = 0
@@ -158,7 +158,7 @@ def their_update(model: nn.Module, precision: Precision) -> Update:
 
 
 class MarianTranslator(nn.Module):
-    """MarianMTModel with the same call, and its generator tied like ours."""
+    """MarianMTModel with the same call signature as ours, and its generator tied like ours."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

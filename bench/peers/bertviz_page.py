@@ -31,7 +31,7 @@ LIMIT_SECONDS = 120.0
 SLOW_SECONDS = 10.0
 """A page that takes longer than this is opened once, and compared with each of our rounds."""
 CACHE = ROOT / "bench" / "cache"
-# Part of the address that BertViz asks for -> npm package, file in it. npm has no jQuery 2.0.0, but 2.1.0.
+# Part of the URL that BertViz requests -> npm package, file in it. npm has jQuery 2.1.0, not 2.0.0.
 LIBRARIES = {
     "/d3/": ("d3@5.7.0", "package/dist/d3.min.js"),
     "/jquery/": ("jquery@2.1.0", "package/dist/jquery.min.js"),
@@ -54,7 +54,7 @@ class BertvizView:
     Attributes:
         view: "model_view" has every head, "head_view" the lines of one layer.
         opened: from the call in Python to the painted page; bytes of the page without the libraries.
-        memory: of the tab in the end; None if it was never painted.
+        memory: of the tab at the end; None if it was never painted.
     """
 
     view: ViewName
@@ -68,10 +68,10 @@ class BertvizView:
 def bertviz_view(
     setting: Setting, view: ViewName, weights: torch.Tensor, tokens: list[str]
 ) -> Callable[[], BertvizView]:
-    """Return what opens a view of weights (L, H, N, N) in a new browser.
+    """Return a function that opens a view of weights (L, H, N, N) in a new browser.
 
-    A slow view returns its first result again. Without BertViz or npm every result says so, and ours is
-    measured alone.
+    A slow view is opened once and its result is repeated. Without BertViz or npm, every result says so and
+    ours is measured alone.
     """
     needed = {"BertViz": find_spec("bertviz"), "npm": shutil.which("npm")}
     missing = " and ".join(name for name, found in needed.items() if not found)
@@ -124,7 +124,7 @@ def _paint(page: Page, path: Path, libraries: dict[str, Path]) -> tuple[float | 
 
 
 def library(package: str, member: str) -> Path:
-    """Return a file of an npm package, from the cache or fetched now."""
+    """Return a file of an npm package, from the cache or downloaded now."""
     path = CACHE / package / Path(member).name
     if path.exists():
         return path

@@ -1,4 +1,4 @@
-"""Hugging Face's MarianMTModel: with our weights, and so the same function; or random, as a folder."""
+"""Hugging Face's MarianMTModel: a copy of our model that computes the same, or a random one in a folder."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def save_random_marian(folder: Path, *, smallest: bool = False) -> None:
 def generate(
     theirs: MarianMTModel, src: Tensor, *, beam_size: int, n_tokens: int, suppressed_ids: Sequence[int]
 ) -> list[list[int]]:
-    """Generate n_tokens for each source (B, S), by their greedy decoding or beam search."""
+    """Generate n_tokens tokens for each source (B, S) with their greedy decoding or beam search."""
     generating: Any = theirs  # their type of `generate` excludes their own model
     ids: Tensor = generating.generate(
         input_ids=src,
