@@ -32,7 +32,7 @@ class Crowd:
         median_wait: from Enter until the whole page is received.
         wait_of_95_in_100: 95th percentile of the waits.
         processor_per_sentence: processor time over all threads of the server.
-        processor_per_page_opened: likewise, without the first page.
+        processor_per_page_opened: likewise, not counting the first page.
     """
 
     people: int
