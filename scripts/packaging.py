@@ -1,4 +1,4 @@
-"""Hatchling build hooks for what the wheel needs from outside its packages."""
+"""Hatchling hooks for what the wheel needs from outside its packages."""
 
 from __future__ import annotations
 

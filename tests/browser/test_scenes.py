@@ -163,6 +163,24 @@ def test_scenes_outlive_a_reload_and_back_ends_the_show(page: Page, app_url: str
 
 
 @pytest.mark.slow
+def test_back_leaves_a_scene_that_is_still_loading(open_page: OpenPage, app_url: str) -> None:
+    page = open_page()
+    line = Line(page)
+    _, third = two_scenes(page, app_url)
+    line.hold_answers()
+    page.get_by_role("button", name="Show 3 scenes").click()
+    expect_scene(page, "1 of 3", MARKUP)
+    page.go_back()
+    expect(page.get_by_role("region", name="Scenes", exact=True)).to_have_count(0)
+    assert page.evaluate("!document.documentElement.hasAttribute('data-visiting')")
+    line.release()
+    expect_sentence(page, "Mydogsleeps.")
+    settle(page)
+    assert address(page)["text"] == [SECOND]
+    assert choice(page) == third
+
+
+@pytest.mark.slow
 def test_scenes_are_edited_saved_and_opened_by_someone_else(
     page: Page, open_page: OpenPage, app_url: str, tmp_path: Path
 ) -> None:

@@ -54,6 +54,8 @@ test("a run too short to be seen running ends the visit", () => {
   const visit = new Visit();
   visit.go("/?text=I", false);
   timers.length = 0;
+  visit.count(visit.steps);
+  assert.deepEqual(timers, [], "nothing has come yet");
   visit.count(visit.steps + 1);
   for (const { act } of timers.splice(0)) act();
   assert.equal(visit.target, null);

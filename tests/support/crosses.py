@@ -1,6 +1,6 @@
 """Parameters of a test that are left to make test-all: members of a list, or most pairs of two lists.
 
-pytest does not publish the type of `pytest.param(...)`, so that these are lists of Any.
+pytest does not publish the type of `pytest.param(...)`, so these are lists of Any.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from transformer.loaded import LoadedModel
 from transformer.text.coder import Coder
 
 SPARE_ROWS = 128
-"""Embeddings are often padded to the next multiple of 8, 64 or 128 of the vocabulary size."""
+"""Embeddings often have more rows than the vocabulary, up to the next multiple of 8, 64 or 128."""
 SPARE_PART = 0.05
 """More than SPARE_ROWS spare rows get a warning if they exceed this fraction of all rows."""
 MANY_UNKNOWN = 0.1
-"""With at least this fraction of unknown tokens, the model no longer reads the text that was typed."""
+"""With more than this fraction of unknown tokens, the model no longer reads the text that was typed."""
 
 
 @dataclass(frozen=True)

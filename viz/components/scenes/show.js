@@ -116,7 +116,7 @@ class Show {
     this.isLeavingFullScreen = false;
   }
 
-  /** Back and Forward hand control to the address and end the show, even while a scene is on its way. */
+  /** Back and Forward hand control to the address and end the show, even while a scene is loading. */
   onHistory() {
     if (this.visit.isOwn) return;
     this.visit.arrive();

@@ -25,11 +25,7 @@ from viz.viewer.viewer_run import ViewerRun
 
 
 @pytest.mark.parametrize(
-    "attention",
-    [
-        pytest.param("decoder", marks=pytest.mark.slow),
-        *full("encoder", "cross"),
-    ],
+    "attention", [pytest.param("decoder", marks=pytest.mark.slow), *full("encoder", "cross")]
 )
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)

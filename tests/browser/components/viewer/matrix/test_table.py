@@ -33,12 +33,7 @@ from transformer.analysis.attention_maps import Attention
 from viz.figures.labels import visible
 
 ATTENTIONS = pytest.mark.parametrize(
-    "attention",
-    [
-        "cross",
-        pytest.param("decoder", marks=pytest.mark.slow),
-        *full("encoder"),
-    ],
+    "attention", ["cross", pytest.param("decoder", marks=pytest.mark.slow), *full("encoder")]
 )
 
 
@@ -60,10 +55,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
         assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
 
 
-@pytest.mark.parametrize(
-    "measure",
-    ["weights", *full("scores", "masked", "moved")],
-)
+@pytest.mark.parametrize("measure", ["weights", *full("scores", "masked", "moved")])
 def test_differences_are_taken_from_another_head_and_another_run(page: Page, url: str, measure: str) -> None:
     held, view = held_run(), open_viewer(page, url)
     others = {"head 0": shown(held, "cross", measure, 0), TWIN: shown(held.others[TWIN](), "cross", measure)}
