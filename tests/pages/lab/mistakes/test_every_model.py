@@ -59,7 +59,7 @@ def check_symptom(name: str, symptom: Symptom) -> None:
 
 
 def check_parameters(name: str, sound: LoadedModel, broken: Broken) -> None:
-    """The broken model shares every parameter by name: a second copy of a large model may not fit in memory."""
+    """The broken model shares every parameter: a second copy of a large model may not fit in memory."""
     assert (broken.loaded is None) == (name in NOT_IN_THE_MODEL), name
     if broken.loaded is None:
         return
