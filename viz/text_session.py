@@ -18,7 +18,6 @@ from transformer.text.ids import IdCoder
 from transformer.text.words import clean
 from viz import address
 from viz.address import as_typed
-from viz.session import current_model
 
 EXAMPLES = ASSETS / "examples.tsv"
 """Tab-separated, one example per line: a shipped model, what to notice, a sentence, correct translations."""
@@ -119,11 +118,6 @@ def typed_texts(loaded: LoadedModel) -> tuple[str, str]:
     """
     boxes = boxes_of(loaded)
     return as_typed(st.session_state[boxes.text]), as_typed(st.session_state[boxes.target])
-
-
-def current_texts() -> tuple[str, str]:
-    """Source and target as typed for the current model; see `typed_texts`."""
-    return typed_texts(current_model())
 
 
 def texts_in_address(loaded: LoadedModel, values: Mapping[str, str]) -> tuple[str, str]:

@@ -31,13 +31,6 @@ ATTENTION_LABELS: dict[Attention, str] = {
     "cross": "Cross-attention",
 }
 
-MEASURE_LABELS: dict[Measure, str] = {
-    "weights": "Weights",
-    "scores": "Raw scores",
-    "masked": "Scores after the mask",
-}
-
-
 FUTURE = "future: comes after the query"
 """Why a causal mask closes a cell."""
 
@@ -68,16 +61,6 @@ class AttentionMaps:
     def n_heads(self) -> int:
         """H, the number of heads per layer."""
         return self.values.shape[1]
-
-    def until(self, query: int, n_keys: int) -> AttentionMaps:
-        """The maps at the decoding step where `query` was the newest token and `n_keys` keys existed."""
-        return replace(
-            self,
-            values=self.values[:, :, : query + 1, :n_keys],
-            allowed=self.allowed[: query + 1, :n_keys],
-            query_tokens=self.query_tokens[: query + 1],
-            key_tokens=self.key_tokens[:n_keys],
-        )
 
 
 @dataclass(frozen=True)
@@ -200,15 +183,6 @@ def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
         query_tokens=queries.labels,
         key_tokens=keys.labels,
     )
-
-
-def strongest_cell(maps: AttentionMaps, layer: int, head: int) -> tuple[int, int]:
-    """The (query, key) of a head's largest open value, preferring queries that have a choice of keys."""
-    has_choice = maps.allowed.sum(axis=1, keepdims=True) > 1
-    considered = maps.allowed & (has_choice | ~has_choice.any())
-    values = np.where(considered, maps.values[layer, head], -np.inf)
-    query, key = np.unravel_index(int(values.argmax()), values.shape)
-    return int(query), int(key)
 
 
 def closed_reasons(allowed: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:

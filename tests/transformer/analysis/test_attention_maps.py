@@ -16,7 +16,6 @@ from transformer.analysis.attention_maps import (
     by_word,
     closed_cells,
     n_layers,
-    strongest_cell,
     words_of,
 )
 from transformer.run import encode_sentence, run_sentence, trace_batch
@@ -74,22 +73,11 @@ def test_a_sentence_of_a_batch_has_its_own_mask() -> None:
     assert second.allowed.all()
 
 
-def test_strongest_cell_and_closed_cells() -> None:
-    maps = attention_maps(RUN.trace, "decoder", "scores")
-    query, key = strongest_cell(maps, 1, 2)
-    assert maps.values[1, 2, query, key] == maps.values[1, 2].max()
-    assert closed_cells(maps) == {}
+def test_closed_cells() -> None:
+    assert closed_cells(attention_maps(RUN.trace, "decoder", "scores")) == {}
     [(reason, closed)] = closed_cells(attention_maps(RUN.trace, "decoder", "weights")).items()
     assert reason.startswith("future")
     assert np.array_equal(closed, np.triu(np.ones_like(closed), 1))
-
-
-def test_the_strongest_cell_is_of_a_query_with_a_choice() -> None:
-    values = np.array([[[[1.0, 0.0, 0.0], [0.3, 0.7, 0.0], [0.5, 0.1, 0.4]]]], np.float32)
-    causal = np.tril(np.ones((3, 3), bool))
-    assert strongest_cell(AttentionMaps(values, causal, TOKENS[:3], TOKENS[:3]), 0, 0) == (1, 1)
-    alone = AttentionMaps(values[..., :1, :1], causal[:1, :1], TOKENS[:1], TOKENS[:1])
-    assert strongest_cell(alone, 0, 0) == (0, 0)
 
 
 def test_padding_that_was_typed_is_told_from_the_future() -> None:

@@ -40,7 +40,6 @@ RENAMES: Renames = {
     "predictions.bias": "generator.bias",
 }
 _ORDER = "The head that tells whether two sentences are in their order."
-_NEVER_USED = ("down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks")
 _LIKELY_DEPTHS = (12, 24, 6)
 _DEPTHS = {1024: 24, 2048: 24}
 """Width -> layers of the published models that have not 12."""
