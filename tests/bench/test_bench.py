@@ -1,4 +1,4 @@
-"""The benchmark runs part by part; the parts that only compute run here once, at their smallest size."""
+"""The benchmark runs part by part; the parts without a browser run here once, at the smallest size."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Stub(ModuleType):
 
 @pytest.fixture
 def stubs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
-    """Parts by name, in the place of those of bench.parts."""
+    """Parts by name, replacing those of bench.parts."""
     found: dict[str, Stub] = {}
     monkeypatch.setattr(runner, "load", lambda name: cast(Part, found[name]))
     return found
@@ -61,7 +61,7 @@ def stubs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, list[Any]]:
-    """The rows of all parts that only compute."""
+    """The rows of all parts that need no browser."""
     with Setting(smallest=True) as setting:
         return {name: [*load(name).measure(setting)] for name in PARTS if name not in IN_BROWSER}
 

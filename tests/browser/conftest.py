@@ -1,6 +1,6 @@
-"""Fixtures that open Headlight in a real Chromium and fail on anything a user should never see.
+"""Fixtures that open Headlight in a real Chromium and fail on anything that a user should never see.
 
-page          a guarded page, as the last test has left it: a new one takes seconds
+page          a guarded page, shared and left as the last test left it: a new one takes seconds
 traffic       counts what this page sends and receives during a test
 open_page     opens a new one in a browser context of its own: open_page(color_scheme="dark")
 app_url       the app, running
@@ -54,13 +54,13 @@ class Kept(NamedTuple):
 
 
 free_contexts: dict[ColorScheme, list[BrowserContext]] = {"light": [], "dark": []}
-"""Contexts of earlier tests, to reuse: in a new one Chromium compiles all scripts again for seconds."""
+"""Contexts of earlier tests, to reuse: in a new one Chromium spends seconds compiling all scripts again."""
 
 
 def new_context(chromium: Browser, color_scheme: ColorScheme) -> BrowserContext:
     """Open a browser context with an empty page that keeps its window open: a new one takes a second.
 
-    Its pages show no motion, which would take a tenth of the processor's time, and may use the clipboard.
+    Its pages use reduced motion, which saves a tenth of the processor's time, and may use the clipboard.
     """
     context = chromium.new_context(
         viewport=VIEWPORT,

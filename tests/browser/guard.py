@@ -1,4 +1,4 @@
-"""Watches every browser test for what no page may do."""
+"""Watches every browser test for things that no page may do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOCAL_SCHEMES = ("data", "blob", "about", "file")
 
 
 class Guard:
-    """Records every request and every sign of trouble of a page and the pages it opens.
+    """Records every request and every sign of trouble, on a page and the pages that it opens.
 
     A request that would leave this machine is reported; Chromium itself has no way to the network.
     """

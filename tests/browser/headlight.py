@@ -14,7 +14,7 @@ from viz.components.shared.client_view import JSON
 TOY = "?model=toy-en-it"
 """Query of an address that chooses the model of whole words."""
 
-# Every text on the page, that inside the client-side views included.
+# All texts on the page, including those inside client-side views.
 ALL_TEXT = """
 () => {
   const texts = [];
@@ -31,7 +31,7 @@ ALL_TEXT = """
 """
 QUIET_MILLISECONDS = 250
 PATIENCE_SECONDS = 60.0
-"""Longest that anything may take, on a busy machine."""
+"""Longest time that anything may take, on a busy machine."""
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {
   const maps = root.querySelector(".hl-grid canvas");
@@ -52,7 +52,7 @@ def visit(page: Page, address: str) -> None:
 
 
 def settle(page: Page) -> None:
-    """Wait until the page has run and its views wait for nothing; fail on an exception."""
+    """Wait until the page has run and no view is waiting; fail on an exception."""
 
     def is_at_rest() -> bool:
         wait_until_idle(page, quiet=QUIET_MILLISECONDS)
@@ -63,7 +63,7 @@ def settle(page: Page) -> None:
 
 
 def is_telling(views: Locator) -> bool:
-    """True while one of these views has something to report, or waits for an answer."""
+    """True while one of these views has something to report, or is waiting for an answer."""
     told: bool = views.evaluate_all("views => views.some((view) => view.isPending?.())")
     return told
 
@@ -97,7 +97,7 @@ def expect_sentence(page: Page, letters: str) -> None:
 
 
 def spelled(tokens: list[str]) -> str:
-    """The text that words or sub-words spell, without spaces."""
+    """The text of words or sub-words, without spaces."""
     text = "".join(tokens).replace("▁", "")
     in_bytes = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
     return in_bytes.sub(lambda run: bytes.fromhex(re.sub(r"<0x|>", "", run[0])).decode(), text)
@@ -135,14 +135,14 @@ def expect_other_picture(view: Locator, before: str) -> None:
 
 
 def wait_until(page: Page, is_so: Callable[[], bool], otherwise: str) -> None:
-    """Poll a condition while the page goes on; fail with this message when patience ends."""
+    """Poll a condition while the page continues; fail with this message at the timeout."""
     wait_for(is_so, otherwise, lambda: page.wait_for_timeout(50))
 
 
 def wait_for(
     is_so: Callable[[], bool], otherwise: str, pause: Callable[[], object] = lambda: time.sleep(0.2)
 ) -> None:
-    """Poll a condition that needs no page; fail with this message when patience ends."""
+    """Poll a condition that needs no page; fail with this message at the timeout."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, otherwise

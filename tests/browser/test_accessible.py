@@ -66,7 +66,7 @@ OTHER_PAGES = {
     "layer-norm": "Layer norm",
     "checkpoint": "Checkpoint",
 }
-"""The other pages, and other addresses of the same ones."""
+"""The other pages, and further addresses of the same pages."""
 
 
 def troubles(page: Page, scheme: ThemeName) -> list[str]:
@@ -123,7 +123,7 @@ def test_nothing_about_kept_scenes_is_out_of_reach(page: Page, app_url: str) -> 
 
 @pytest.mark.slow
 def test_nothing_about_an_opened_checkpoint_is_out_of_reach(page: Page, app_url: str, tmp_path: Path) -> None:
-    """It has questions, warnings, problems and unmatched names."""
+    """The checkpoint has questions, warnings, problems and unmatched names."""
     visit(page, f"{app_url}/checkpoint")
     page.locator("main").get_by_text("A path on this machine").first.click()
     box = page.get_by_role("textbox", name="File of weights, or folder of a model")

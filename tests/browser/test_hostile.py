@@ -1,4 +1,4 @@
-"""What people may type is shown as text: never run, never fetched, never an exception."""
+"""Typed input is shown as text: never run, never fetched, never an exception."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_without_words_the_page_asks_for_some(page: Page, app_url: str) -> None:
 @pytest.mark.slow
 def test_half_a_character_is_replaced(page: Page, app_url: str) -> None:
     visit(page, app_url)
-    settle(page)  # the script that mends it has been loaded
+    settle(page)  # the script that fixes it has loaded
     sentence_box(page).fill("cat")
     page.evaluate("document.execCommand('insertText', false, ' ' + String.fromCharCode(0xD800) + ' dog')")
     sentence_box(page).press("Enter")

@@ -60,7 +60,7 @@ def unfold(view: Locator) -> None:
 
 
 def look_everywhere(view: Locator) -> str:
-    """Show each picture with its tables, fail if a token became markup, and return all texts."""
+    """Show each picture with its tables, fail if a token became markup, and return all the text."""
     said = []
     for name in VIEWS:
         press(view, name)

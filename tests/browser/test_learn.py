@@ -26,7 +26,7 @@ TAP = """
 }
 """
 CLICK_AND_RELEASE = "(link) => { link.click(); setTimeout(() => dispatchEvent(new Event('keyup'))); }"
-"""Releases a key between the click's report and the message that the browser sends for it."""
+"""Releases a key after the click is reported and before the browser sends its message."""
 TOP_OF_STEPS = "document.querySelector('.st-key-step').getBoundingClientRect().top"
 
 
@@ -99,7 +99,7 @@ def test_the_arrow_keys_in_a_box_are_the_boxs_own(page: Page, app_url: str) -> N
     visit(page, f"{app_url}/learn?lesson=tokens")
     page.get_by_label("Your answer: tokens").focus()
     page.keyboard.press("ArrowRight")
-    page.keyboard.press("PageDown")  # one that went to the next step too would have gone one too far
+    page.keyboard.press("PageDown")  # if the key also moved on a step, the lesson would be one step too far
     expect(heading(page, "From ids to vectors")).to_be_visible()
     settle(page)
     expect(page.get_by_role("radio", name="2", exact=True)).to_be_checked()
@@ -117,7 +117,7 @@ def test_a_term_is_explained_where_it_stands(page: Page, app_url: str) -> None:
     expect(page.locator(TERM)).not_to_be_visible()
     explained(page, "key").focus()
     expect(page.locator(TERM)).to_contain_text("The vector by which a token is found")
-    # As where the Tab key has scrolled to it.
+    # As if the Tab key had scrolled to it.
     page.evaluate("document.querySelector('main').dispatchEvent(new Event('scroll'))")
     expect(page.locator(TERM)).to_be_visible()
     heading(page, "3. One head by hand").hover()

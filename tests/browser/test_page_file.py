@@ -1,5 +1,4 @@
-"""A saved page, opened from the disk: it shows the numbers of its run, asks nobody for anything, and says
-what it lacks.
+"""A saved page, opened from disk: it shows its run's numbers, sends no requests, and says what it lacks.
 
 Its policy forbids what `wait_for_function` needs: only `expect` waits here.
 """
@@ -48,7 +47,7 @@ def run() -> headlight.Run:
 
 @pytest.fixture(scope="module")
 def path(run: headlight.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page with all weights exact."""
+    """A page with all weights in full precision."""
     path = tmp_path_factory.mktemp("saved") / "cat.html"
     run.to_html(path, attention="cross", layer=2, head=1)
     return path
@@ -56,7 +55,7 @@ def path(run: headlight.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def rounded(run: headlight.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The smallest page: one head exact, all other weights rounded."""
+    """The smallest page: one head in full precision, all other weights rounded."""
     monkeypatch.setattr(contents, "LEVELS", contents.LEVELS[:1])
     run.to_html(tmp_path / "rounded.html", attention="cross", layer=2, head=1)
     return tmp_path / "rounded.html"
@@ -282,7 +281,7 @@ def test_a_file_comes_though_its_page_has_run_again_before_the_click(
     page, other = open_page(), open_page()
     line = Line(page)
     visit(page, app_url)
-    line.hold_answers()  # on a slow line the page that one clicks in is older than the server's
+    line.hold_answers()  # on a slow connection a user clicks in a page older than the server's
     ended = line.ended
     choose(page, "Layer", "0")
     wait_until(page, lambda: line.ended > ended, "the choice was not told")

@@ -193,7 +193,7 @@ def test_scenes_are_edited_saved_and_opened_by_someone_else(
     page.get_by_role("button", name="Delete scene 3").click()
     page.get_by_role("button", name="Undo").click()
     with page.expect_download() as download:
-        # What is seen is saved, even if the server is not told of it yet.
+        # The visible state is saved, even if it has not reached the server yet.
         page.get_by_role("button", name="Delete scene 3").evaluate(DELETE_AND_SAVE)
     saved = tmp_path / "scenes.json"
     download.value.save_as(saved)

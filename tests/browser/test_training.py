@@ -22,7 +22,7 @@ from tests.browser.headlight import (
 
 SMALL = "train_layers=1&train_heads=2&train_width=32"
 LONG = "train_steps=10,000&train_layers=4&train_heads=2&train_width=128"
-"""Takes minutes on any machine: the test ends it."""
+"""Takes minutes on any machine: the test stops it."""
 FINISHED = "watch=A+finished+training"
 
 

@@ -1,8 +1,8 @@
-"""A pretended CUDA device for any machine: its tensors compute on the CPU, with real numbers.
+"""A simulated CUDA device for any machine: its tensors are computed on the CPU, with real numbers.
 
-Fake tensors have no numbers, so code that asks for one (`if mask.all()`, `.item()`) can't be followed. Here
-it can, through decoding, training and pages. What CUDA refuses is refused: an operation on tensors of two
-devices, NumPy, a generator of the other device.
+Fake tensors have no values, so they can't run code that reads one (`if mask.all()`, `.item()`). This device
+can run decoding, training and pages. It refuses what CUDA refuses: an operation on tensors of two devices,
+conversion to NumPy, a generator of the other device.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ CUDA = torch.device("cuda", 0)
 CPU = torch.device("cpu")
 
 _COPIES = (Tensor.copy_, torch._has_compatible_shallow_copy_type)
-"""Functions that may take tensors of two devices, as with real ones."""
+"""Functions that accept tensors of two devices on real hardware too."""
 _TO_NUMPY = (Tensor.numpy, Tensor.__array__)
 
 
 class WrongDeviceError(RuntimeError):
-    """Raised for what CUDA would refuse."""
+    """Raised for an operation that CUDA would refuse."""
 
 
 class PretendCuda(TorchFunctionMode):
     """While it is entered, `.to("cuda")` and `device="cuda"` give tensors whose device is `CUDA`.
 
-    It holds for the thread that entered it. A tensor is known by its storage, so that views, and what is
-    written in place, stay where they are.
+    It applies to the thread that entered it. A tensor is identified by its storage, so that views and
+    in-place results stay on its device.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._storages: dict[int, StorageWeakRef] = {}  # a reference keeps the address from being used again
+        self._storages: dict[int, StorageWeakRef] = {}  # a reference prevents the address from being reused
 
     def holds(self, tensor: Tensor) -> bool:
-        """Whether a tensor is on the device."""
+        """True if a tensor is on the device."""
         with torch._C.DisableTorchFunction():
             return self._holds(tensor)
 
@@ -81,7 +81,7 @@ class PretendCuda(TorchFunctionMode):
         return result
 
     def _put(self, tensor: Tensor, is_here: bool, given: Iterable[Tensor]) -> Tensor:
-        """Record on which device a result is; arguments (`given`) stay where they are."""
+        """Record the device of a result; arguments (`given`) keep theirs."""
         if self._holds(tensor) == is_here:
             return tensor
         if tensor.untyped_storage()._cdata in {one.untyped_storage()._cdata for one in given}:
@@ -143,7 +143,7 @@ def _name(func: Any) -> str:
 
 
 def pretended_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Patch what code asks of CUDA other than by tensors: availability, generator, autocast."""
+    """Patch the CUDA functions that take no tensors: availability, generator, autocast."""
     autocast = torch.autocast
 
     def on_cpu(device_type: str, dtype: torch.dtype, *, enabled: bool) -> torch.autocast:

@@ -1,4 +1,4 @@
-"""The whole app on CUDA: it is picked in the sidebar, and every page runs on it."""
+"""The whole app on CUDA: it can be chosen in the sidebar, and every page runs on it."""
 
 from __future__ import annotations
 

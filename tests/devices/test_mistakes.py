@@ -1,4 +1,4 @@
-"""The lab's mistakes in models on CUDA have the numbers of the CPU."""
+"""The lab's mistakes give the same numbers on CUDA as on the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.pages.lab.mistakes import MISTAKES, Case
 pytestmark = pytest.mark.slow
 
 FEW = ("rotary", "relative", "words")
-"""Together they fit every mistake and have every kind of computed positions."""
+"""Together they fit every mistake and cover every kind of computed positions."""
 
 
 @pytest.mark.parametrize("name", FEW)

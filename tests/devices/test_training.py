@@ -1,4 +1,4 @@
-"""Training on CUDA: updates in every precision, resuming from a state, the command line to the end."""
+"""Training on CUDA: updates in every precision, resuming from a saved state, a whole command."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_float16_lowers_its_scale_until_there_are_numbers(device: torch.device) 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_state_is_gone_on_from(precision: str, device: torch.device, tmp_path: Path) -> None:
-    """With the dropout that would have followed: CUDA's generator is part of the state."""
+    """Dropout continues as it would have: CUDA's generator is part of the state."""
     torch.manual_seed(3)
     first = trainer(device, dropout=0.3, precision=precision)
     for _ in range(3):

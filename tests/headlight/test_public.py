@@ -1,4 +1,4 @@
-"""The public face: models by name and path, runs as labelled tables, reports; loaded when it is used."""
+"""The public interface: models by name and path, runs as labelled tables, reports; imported lazily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The widget of a run holds the run's own numbers, and a choice goes both ways."""
+"""A run's widget holds the run's own numbers, and a choice travels in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are made in a test, in the picker of the whole app."""
+"""Models made in a test, offered by the whole app's picker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def offer(
     """Let the picker offer these models before the shipped ones.
 
     Args:
-        setattr_: what replaces an attribute, such as a monkeypatch's.
+        setattr_: a function that replaces an attribute, such as monkeypatch.setattr.
         models: by name.
     """
 

@@ -1,4 +1,4 @@
-"""Whatever is typed, on any page and into any model: no page shows an exception, and each is still there.
+"""Whatever is typed, on any page and for any model, no page shows an exception and each still works.
 
 Each place gets one text and each text is typed somewhere; the full tier types every text everywhere.
 """

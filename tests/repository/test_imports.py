@@ -11,14 +11,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Who may import a library, or a package of ours, by the beginnings of their names; nobody else may.
+# Modules that may import a library or package, by the prefixes of their names; no others may.
 _SESSIONS = ("viz.session", "viz.text_session", "viz.widgets", "viz.address", "viz.streamlit_private")
 IMPORTED_BY = {
     "app": (),
     "tests": (),
     "bench": (),
     "scripts": (),
-    # The commands are those of `headlight`, and one of them writes a page: their entry point hands that down.
+    # The commands are those of `headlight`; one writes a page, with a function that the entry point passes.
     "headlight": ("headlight", "transformer.__main__"),
     "viz": ("app", "headlight", "viz"),
     "transformer": (
@@ -110,7 +110,7 @@ def is_inside(name: str, prefix: str) -> bool:
 
 
 def rank(name: str) -> int | None:
-    """Where a module of viz or transformer stands in its order; None for all others."""
+    """The rank of a module in viz's or transformer's order; None for all others."""
     parts = name.split(".")
     order = {"viz": VIZ_ORDER, "transformer": ORDER}.get(parts[0], ())
     return next((rank for rank, group in enumerate(order) if parts[1:2] and parts[1] in group), None)
@@ -129,7 +129,7 @@ def test_imports_run_one_way() -> None:
 
 
 def graph() -> dict[str, set[str]]:
-    """Each module with those of the program that it imports; a package's marker file counts as none."""
+    """Each module with the program's modules that it imports; a package's `__init__` counts as none."""
     found = modules()
     return {
         name: {other for other in imported(path, name) if other in found and other != name}
@@ -167,7 +167,7 @@ def test_no_packages_import_each_other() -> None:
 
 
 def package_of(name: str) -> str:
-    """The package of a module; modules beside the packages stand for themselves."""
+    """The package of a module; a top-level module is its own package."""
     return name if name.count(".") == 1 else name.rpartition(".")[0]
 
 
@@ -182,7 +182,7 @@ def test_what_is_private_is_imported_in_its_own_package_only() -> None:
 
 
 def is_strange(part: str, other: str, name: str) -> bool:
-    """Whether a part of an imported name is private, and its owner not around the importing module."""
+    """True if part of an imported name is private to a package that does not contain the importer."""
     if not part.startswith("_") or part.startswith("__"):
         return False
     owner = other[: other.index(f".{part}")]
@@ -190,7 +190,7 @@ def is_strange(part: str, other: str, name: str) -> bool:
 
 
 def test_all_is_there_where_python_lacks_what_only_unix_has() -> None:
-    """As on Windows, where the libraries of the system's own calls are missing."""
+    """As on Windows, which lacks the Unix-only standard libraries."""
     names = sorted(name for name in modules() if not name.startswith(("app", "viz.pages")))
     code = (
         "import importlib, sys\n"

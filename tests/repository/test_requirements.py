@@ -20,7 +20,7 @@ REQUIREMENTS = sorted(path.name for path in ROOT.glob("requirements*.txt"))
 
 
 def pinned(name: str) -> list[str]:
-    """The distributions of a file, as often as they stand in it."""
+    """The distributions of a file, each as often as it is listed."""
     found = PIN.finditer((ROOT / name).read_text(encoding="utf-8"))
     return sorted(re.sub(r"[-_.]+", "-", match["name"].lower()) for match in found)
 
@@ -45,7 +45,7 @@ def test_what_is_imported_is_pinned() -> None:
 
 
 def test_nothing_is_pinned_twice() -> None:
-    """Not in two of the files either: each has all of those before it."""
+    """Nor in two of the files: each includes all earlier ones."""
     everything = Counter(pin for name in REQUIREMENTS for pin in pinned(name))
     assert [pin for pin, times in everything.items() if times > 1] == []
 

@@ -20,7 +20,7 @@ def settings() -> dict[str, Any]:
 
 
 def options(table: dict[str, Any], prefix: str = "") -> list[str]:
-    """The dotted names of all options in a table."""
+    """The dotted names of all options of a table."""
     names: list[str] = []
     for name, value in table.items():
         names += options(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name]

@@ -16,10 +16,10 @@ CHOSEN = {"look": "view"} | {name: name for name in NAMES if name not in ("view"
 
 
 class Asked:
-    """What was typed into the app, such as `view=tree&beam=4`; an address would reload the app.
+    """The text typed into the app, such as `view=tree&beam=4`; an address would reload the app.
 
     Attributes:
-        text: all of it; a part of the views' keys, so that none is taken for an earlier one.
+        text: the whole text; part of each view's key, so that no view is mistaken for an earlier one.
         view: which view; empty before anything is typed.
     """
 
@@ -35,7 +35,7 @@ class Asked:
         return self._options.get(name, default)
 
     def say_shown(self) -> None:
-        """Show the test that the view has been sent to the browser."""
+        """Mark that the view has been sent to the browser."""
         st.text(f"shown: {self.text}")
 
 
@@ -50,7 +50,7 @@ def picked() -> object:
 
 
 def begin() -> None:
-    """Replace what was chosen in an earlier view, in the session and the address, by what was typed."""
+    """Replace an earlier view's choices, in the session and the address, by the typed ones."""
     st.query_params.clear()
     for name in REMEMBERED & set(st.session_state):
         del st.session_state[name]

@@ -39,7 +39,7 @@ def next_logits(n_tokens: int) -> NDArray[np.float32]:
 def attention(
     n_layers: int, n_heads: int, n_queries: int, n_keys: int, *, causal: bool
 ) -> NDArray[np.float32]:
-    """Weights (L, H, Q, K): noise with a peak in a different place for each head."""
+    """Weights (L, H, Q, K): noise with one peak per head, each in a different place."""
     rng = np.random.default_rng(7)
     scores = rng.normal(size=(n_layers, n_heads, n_queries, n_keys)).astype(np.float32)
     diagonal = np.arange(n_queries)[:, None] * n_keys / n_queries - np.arange(n_keys)[None, :]
@@ -65,14 +65,14 @@ def held_run(
     has_scores: bool = False,
     turned: int = 0,
 ) -> ViewerRun:
-    """A run of made-up attention, as the viewer holds it.
+    """A viewer run with synthetic attention.
 
     Args:
         maps: layers and heads of each attention.
-        tokens: of the decoder, which are the queries of the cross-attention, and of the encoder, its keys.
+        tokens: the decoder's (queries of the cross-attention) and the encoder's (its keys).
         padding: how many of the encoder's last tokens are padding.
         has_scores: whether the scores before the mask are known.
-        turned: how many heads further each head's attention has moved: another number is another run.
+        turned: how many heads each head's attention is shifted by: each number gives a different run.
     """
     n_queries, n_keys = tokens
     sizes: dict[Attention, tuple[int, int]] = {

@@ -1,4 +1,4 @@
-"""A beam search over made-up probabilities, in the form that the tree's view takes."""
+"""A beam search over synthetic probabilities, in the format of the tree view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARP = 2.0
 def made_up_search(
     beam_size: int, n_steps: int
 ) -> tuple[list[TreeNode], list[ReturnedHypothesis], list[float | None]]:
-    """Nodes, hypotheses and cuts of a search of exactly `n_steps`; some hypotheses end earlier."""
+    """Nodes, hypotheses and pruned branches of a search of exactly `n_steps`; some hypotheses end earlier."""
     draw = np.random.default_rng(5)
     names = ["<eos>", *words(VOCABULARY - 1)]
     nodes = [TreeNode("<bos>", None, 0, 1.0, 0.0, 1, "given", "The search begins here.")]

@@ -14,7 +14,7 @@ def places(view: Locator) -> Locator:
 
 
 def focused(view: Locator) -> str:
-    """The name of the focused place, without Unicode direction marks."""
+    """The accessible name of the focused place, without Unicode direction marks."""
     name = str(view.evaluate("root => root.getRootNode().activeElement?.ariaLabel ?? ''"))
     return name.replace("\u2068", "").replace("\u2069", "")
 

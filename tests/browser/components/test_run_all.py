@@ -17,7 +17,7 @@ CLICK = """
   document.dispatchEvent(new Event("headlight-run-all"));
 }
 """
-"""As `after_user.js` requests it when a user clicks just as a view reports a choice."""
+"""The request that `after_user.js` sends when a user clicks just as a view reports a choice."""
 
 
 @pytest.mark.slow

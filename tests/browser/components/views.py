@@ -157,7 +157,7 @@ def click_map(page: Page, view: Locator, layer: int, head: int) -> None:
 
 
 def ink(canvas: Locator) -> int:
-    """Count the pixels of a canvas that are neither transparent nor white."""
+    """The number of pixels of a canvas that are neither transparent nor white."""
     return int(
         canvas.evaluate(
             """canvas => {

@@ -18,22 +18,22 @@ from playwright.sync_api import Page, expect
 from scripts.browser import ROOT, START_SECONDS, comes_up, free_port, stop
 
 QUIET = {"fetchNews": "false", "checkForUpdates": False}
-"""No news, no updates, and no question about them."""
+"""No news, no updates, no dialog asking about either."""
 KNOWS_WIDGETS = """
 () => {
   const { context } = window.jupyterapp?.shell.currentWidget ?? {};
   return Boolean(context?.sessionContext.session?.kernel?._targetRegistry["jupyter.widget"]);
 }
 """
-"""True once the notebook accepts widgets from its kernel; an earlier one is lost silently."""
+"""True once the notebook accepts widgets from its kernel; earlier ones are silently lost."""
 
 
 @contextmanager
 def jupyter_lab(home: Path) -> Iterator[str]:
-    """Run JupyterLab on the notebooks of a folder until the block ends; give its address.
+    """Run JupyterLab on a folder of notebooks until the block ends; yield its address.
 
     Raises:
-        RuntimeError: it did not come up in time; the message holds what it printed.
+        RuntimeError: it did not start in time; the message contains its output.
     """
     settings = home / ".jupyter" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)

@@ -50,7 +50,7 @@ def encoded(data: bytes) -> str:
 
 
 def open_widget(page: Page, widget: AttentionWidget) -> Locator:
-    """Show the widget in the page's first slot."""
+    """Show a widget in the page's first slot."""
     page.set_content(
         NOTEBOOK.replace("CHOICE", json.dumps(widget.choice))
         .replace("FRAME", encoded(widget.frame))

@@ -1,4 +1,4 @@
-"""Checkpoint: the drawing has the blocks that the model has, and every weight once."""
+"""Checkpoint: the drawing has the model's blocks, and every weight once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def config_of(**changes: Any) -> TransformerConfig:
 
 
 def labels(config: TransformerConfig) -> list[list[str]]:
-    """Of the blocks inside a layer, each stack's from the bottom up."""
+    """The labels of the blocks inside each stack's layer, from the bottom up."""
     return [
         [block.label for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.after)]
         for stack in stacks_of(config)
@@ -39,7 +39,7 @@ def test_norms_stand_where_the_model_has_them() -> None:
 
 
 def test_a_block_says_what_is_unusual_in_it() -> None:
-    """In words: what the columns can't show."""
+    """In words, since the columns can't show it."""
     about = {
         kind: " ".join(
             block.about

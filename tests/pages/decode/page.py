@@ -1,4 +1,4 @@
-"""Decode in a test: the page with an example, and the search that it shows."""
+"""Decode in a test: the page with an example, and its search."""
 
 from __future__ import annotations
 

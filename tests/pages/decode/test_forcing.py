@@ -1,4 +1,4 @@
-"""Decode: given words beside the model's own."""
+"""Decode: given words compared with the model's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decode: the search, the place in it, and its restart after any token."""
+"""Decode: the search, the chosen node, and a restart after any token."""
 
 from __future__ import annotations
 

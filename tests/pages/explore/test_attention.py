@@ -1,4 +1,4 @@
-"""Explore's viewer has the numbers of the run, and so has what is saved of it."""
+"""Explore's viewer, and what is saved from it, have the numbers of the run."""
 
 from __future__ import annotations
 

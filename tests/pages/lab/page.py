@@ -1,4 +1,4 @@
-"""The page Lab in a test: opening it on a mistake or a patient, and what it says."""
+"""The page Lab in a test: it is opened on a mistake or a patient, and read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def opened(kind: str, **address: str) -> AppTest:
 
 
 def metrics(app: AppTest) -> list[str]:
-    """The numbers that are shown large."""
+    """The numbers shown in large type."""
     return [metric.value for metric in app.metric]
 
 
 def everything(app: AppTest) -> str:
-    """All that the server sends, in one text: labels, keys, codes, captions, figures, views' data."""
+    """Everything that the server sends, in one text: labels, keys, code, captions, figures, views' data."""
     return "\n".join(_sent(app._tree))
 
 
@@ -37,6 +37,6 @@ def _sent(node: Node) -> Iterator[str]:
 
 
 def in_address(app: AppTest, name: str) -> str:
-    """What the address says of something. AppTest tells a value that a test gave as it was given."""
+    """A parameter's value in the address. AppTest returns a value set by a test unchanged."""
     value = app.query_params[name]
     return value[0] if isinstance(value, list) else str(value)

@@ -1,4 +1,4 @@
-"""A model of sub-words on every page: what is shown says so, and attention can be shown by word."""
+"""A model of sub-words on every page: pages say so, and attention can be shown by word."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_scores_are_by_sub_word_only(views: Views) -> None:
 
 
 def test_a_cell_keeps_its_place_between_sub_words_and_words(views: Views) -> None:
-    """It is one of tokens, whatever a row and a column is."""
+    """A cell is one of tokens, whether rows and columns are tokens or words."""
     run = run_sentence(open_model(NAME), TEXT)
     queries, keys = attention_words(run, "encoder")
     cell = [queries.tokens(1)[-1], keys.tokens(5)[-1]]

@@ -1,4 +1,4 @@
-"""Scenes: a moment is kept with all that the address says, put in order, saved, opened and restored."""
+"""Scenes: the view is kept with its address, reordered, saved, opened and restored."""
 
 from __future__ import annotations
 

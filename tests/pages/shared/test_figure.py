@@ -1,4 +1,4 @@
-"""The Save menu of a figure: made when it is opened, and honest about what this machine can do."""
+"""The Save menu of a figure: made when opened, and honest about what this machine can do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Training in a test: what a user does on it and sees there."""
+"""The page Training in a test: what a user does and sees there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def open_training(**address: str) -> AppTest:
 
 
 def wait(app: AppTest, is_so: Callable[[], bool]) -> None:
-    """Look again and again, as the page's clock does."""
+    """Rerun the page until a condition holds, as its clock does."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, "waited in vain"

@@ -1,4 +1,4 @@
-"""Training: a run started, paused, resumed and ended while its page, and others, are looked at."""
+"""Training: a run is started, paused, resumed and ended while its page and others are shown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUICK = "tests.transformer.training.quick_worker"
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keeps the training of the test, as a browser session would, and ends it."""
+    """Holds the test's training run, as a browser session would, and ends it."""
     monkeypatch.setattr(job, "_WORKER", QUICK)
     with closing(UserTraining(TrainingSlots(1))) as own:
         monkeypatch.setattr(live_session, "_user_training", lambda: own)
@@ -39,7 +39,7 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def finished() -> Iterator[LiveTraining]:
-    """A training run that several tests look at when it is over."""
+    """A finished training run, shared by several tests."""
     with pytest.MonkeyPatch.context() as patch, closing(LiveTraining(COPY, TrainingSlots(1))) as training:
         patch.setattr(job, "_WORKER", QUICK)
         training.start()
@@ -52,7 +52,7 @@ def finished() -> Iterator[LiveTraining]:
 
 @pytest.fixture
 def finished_desk(finished: LiveTraining, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The desk of a user whose training is over."""
+    """The desk of a user whose training run has finished."""
     own = UserTraining(TrainingSlots(1))
     own.training = finished
     monkeypatch.setattr(live_session, "_user_training", lambda: own)
@@ -90,7 +90,7 @@ def test_a_training_that_is_over_shows_what_it_writes_and_what_is_right() -> Non
 
 @pytest.mark.usefixtures("desk")
 def test_the_sidebar_names_the_training_and_leaves_its_course_to_the_page() -> None:
-    """Where the run itself is shown, a second clock could contradict it."""
+    """On the run's own page, a second clock could contradict the first."""
     app = open_training(**SMALL, train_steps="10,000")
     press(app, "Start")
     wait(app, lambda: "Learning" in progress(app))
@@ -187,7 +187,7 @@ def test_what_a_reload_takes_away_is_said_before_a_training_begins() -> None:
 def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is called right for them, and a capital letter is the small one."""
+    """They have no right answer, and capitals are read as small letters."""
     views = Views(monkeypatch)
     app = open_training(**SMALL, train_steps="200", symbols="A !*b*!")
     warning = app.warning[0].value

@@ -58,7 +58,7 @@ class Alone:
         self.answer([])
 
     def show(self, held: ViewerRun) -> None:
-        """Show another run, whose first update is still to come."""
+        """Show another run; its first update has not arrived yet."""
         self.held = held
         self.page.evaluate("(frame) => window.alone.show(frame)", _frame(held))
 
@@ -80,7 +80,7 @@ class Alone:
 
     @property
     def asked(self) -> list[list[str]]:
-        """The names of the pieces in each request so far."""
+        """The names of the pieces, for each request so far."""
         self.page.clock.run_for(1)
         asked: list[list[str]] = self.page.evaluate("window.alone.asked")
         return asked

@@ -17,7 +17,7 @@ KEYS_AT_ONCE = """
   for (const key of keys) node.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 }
 """
-"""Presses keys with no time between them, however slow the machine is."""
+"""Presses keys with no time between them, even on a slow machine."""
 
 
 def in_address(page: Page, name: str, value: str) -> None:

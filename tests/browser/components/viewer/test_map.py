@@ -1,4 +1,4 @@
-"""The map of the viewer in a real browser: its numbers, the chosen token, heads and words."""
+"""The viewer's map in a real browser: its numbers, the chosen token, heads and words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAST: dict[Attention, int] = {"encoder": 1, "cross": 2, "decoder": 2}
 
 
 SENTENCE, TARGET = "Yesterday I saw a dog.", "ieri ho visto un cane e lo vedo ."
-"""7 tokens for the two layers of the encoder, 10 for the three of the decoder."""
+"""7 tokens for each of the encoder's two layers, 10 for each of the decoder's three."""
 
 
 def open_map(page: Page, url: str, options: str = "") -> Locator:

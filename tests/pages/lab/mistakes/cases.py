@@ -1,4 +1,4 @@
-"""Models and runs that mistakes are made on: small ones of every kind, and the two that are shipped."""
+"""Models and runs to make mistakes on: small models of every kind, and the two shipped ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from viz.pages.lab.mistakes import MISTAKES, Case
 
 TRAINED = ("toy-en-it", "en-it")
 SENTENCES = ("She sleeps.", "I see the dog.", "Yesterday the cat saw a dog and the small bird sang.")
-"""Of unequal lengths."""
+"""Sentences of unequal lengths."""
 
 
 @cache
 def model(kind: str) -> LoadedModel:
-    """A model of `KINDS`, or a shipped one by its name."""
+    """A model of `KINDS`, or a shipped one, by name."""
     return KINDS[kind]() if kind in KINDS else open_model(kind)
 
 
 @cache
 def case(kind: str, text: str = SENTENCES[1]) -> Case:
-    """A sentence that went through such a model."""
+    """A run of a sentence through such a model."""
     return Case(model(kind), run_sentence(model(kind), text))
 
 

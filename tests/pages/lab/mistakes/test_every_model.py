@@ -19,11 +19,11 @@ ALL = (*KINDS, "toy-en-it", pytest.param("en-it", marks=pytest.mark.slow))
 NOT_A_NUMBER = {"fully-masked-row"}
 """The mistakes whose symptom is NaN."""
 NOT_IN_THE_MODEL = {"no-shift", "heads-averaged", "row-off-by-one"}
-"""Mistakes in the input of a sound model, or in how its output is read."""
+"""Mistakes in a sound model's input, or in how its output is read."""
 
 
 def finite(run: Run) -> bool:
-    """Whether every recorded number is finite."""
+    """True if every recorded number is finite."""
     return all(bool(tensor.isfinite().all()) for tensor in run.trace.values())
 
 
@@ -98,7 +98,7 @@ def check_writing(name: str, sound: LoadedModel, broken: Broken) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_the_shared_model_stays_as_it_was(kind: str) -> None:
-    """Other users run the model meanwhile: its numbers, classes, hooks and outputs must not change."""
+    """Other users run the model at the same time: its numbers, classes, hooks and outputs must not change."""
     loaded, made = model(kind), case(kind)
     numbers, classes = fingerprint(loaded), [type(module) for module in loaded.model.modules()]
     config = loaded.model.config

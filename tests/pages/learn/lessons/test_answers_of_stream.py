@@ -1,4 +1,4 @@
-"""The answers of lessons 6, 7 and 11, computed once more from the model's own numbers."""
+"""The answers of lessons 6, 7 and 11, recomputed from the model's numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def number(case: Case, lesson: str, name: str) -> float:
 
 
 def cells(case: Case, lesson: str, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The values and which of them are right."""
+    """The values, and a mask of the right ones."""
     question = question_of(lesson, name, case.subject)
     assert isinstance(question, CellQuestion)
     return question.board(case.subject), question.right_places(case.subject)
@@ -119,7 +119,7 @@ def test_growth_and_gradient_of_both_untrained_models(case: Case) -> None:
     assert number(case, "norms", "growth") == pytest.approx(growths["pre"], rel=1e-3)
     assert norms.growth_of(case.subject, "post") == pytest.approx(growths["post"], rel=1e-3)
     assert np.argwhere(right).tolist() == [list(np.unravel_index(np.argmin(lowest), (2, DEPTH)))]
-    # What the lesson says of the two: shown clearly, whatever the sentence.
+    # The lesson's claim about the two holds clearly for every sentence.
     pre, post = np.array(lowest)
     assert growths["pre"] > 2 > 1 > growths["post"]
     assert pre[0] > pre[-1]

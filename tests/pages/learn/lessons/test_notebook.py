@@ -1,4 +1,4 @@
-"""A lesson as a notebook: valid, without an answer in it, and every cell of it runs."""
+"""A lesson as a notebook: valid, without answers, and every cell runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every lesson has to have: a teacher's file that lacks it is told so here, by its name."""
+"""What every lesson must have: a teacher's file without it fails here, by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 
 def questions_of(lesson: Lesson) -> Iterator[Question]:
-    """All that may be asked, those that are asked instead of others too."""
+    """All possible questions, including those that replace others."""
     for step in lesson.steps:
         question = step.question
         while question is not None:
@@ -44,7 +44,7 @@ def test_a_lesson_is_sound(name: str) -> None:
 
 
 def check_sound(name: str, lesson: Lesson) -> None:
-    """What holds of a lesson whatever it is about."""
+    """Check what must be true of a lesson for every subject."""
     questions = list(questions_of(lesson))
     names = [question.name for question in questions]
     assert all(map(NAME.fullmatch, (name, *names))), names
@@ -70,7 +70,7 @@ def test_one_sentence_is_taken_away(name: str) -> None:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_answers_are_computed(name: str) -> None:
-    """What is right differs with the sentence or the model in some question: no lesson holds its answers."""
+    """Some right answer depends on the sentence or the model: no lesson stores its answers."""
     subjects = [subject("toy-en-it", SENTENCES[0]), subject("en-it", SENTENCES[1])]
     told = [
         [question.solution(of).right for step in LESSONS[name].steps if (question := open_question(step, of))]
@@ -100,7 +100,7 @@ def test_what_is_right_is_an_answer_and_judged_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_pictures_are_named_apart(name: str) -> None:
-    """A picture is saved under its name."""
+    """A picture's name is its file name."""
     of = subject("toy-en-it", SENTENCES[0])
     shown = [step.shown if isinstance(step.shown, Shown) else step.shown(of) for step in LESSONS[name].steps]
     names = [picture.name for one in shown for picture in one.pictures if isinstance(picture, Figure)]

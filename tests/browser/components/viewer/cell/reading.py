@@ -1,4 +1,4 @@
-"""Read from the page what it says about a cell of a small model's run."""
+"""Read what the page shows about a cell of a small model's run."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ CASES = [
 ]
 
 DIFFERENT = ("rotary", "relative", "masked")
-"""Kinds whose arithmetic has a step of its own."""
+"""Kinds of model whose arithmetic has an extra step."""
 
 
 def opened(page: Page, url: str, kind: str, options: str) -> Locator:
@@ -103,7 +103,7 @@ def vectors(view: Locator) -> dict[str, tuple[NDArray[np.float32], str]]:
 
 
 def in_trace(case_run: Ran, source: str) -> NDArray[np.float32] | None:
-    """The trace's values at a source; None for a source that is not one place in a tensor."""
+    """The trace's values at a source; None if the source is not a single place in a tensor."""
     match = A_NUMBER.fullmatch(source)
     if match is None:
         return None

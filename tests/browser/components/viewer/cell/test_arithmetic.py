@@ -42,7 +42,7 @@ def test_every_number_is_the_traces_own(page: Page, url: str, case: Case) -> Non
 
 
 def check_numbers(view: Locator, this: Ran, case: Case) -> None:
-    """Check numbers that name a place in a tensor against it, and recompute the others."""
+    """Check numbers with a source against the trace, and recompute the others."""
     shown = numbers(view)
     found = {name: in_trace(this, source) for name, (_, source) in shown.items()}
     of_trace = {name: value for name, value in found.items() if value is not None}
@@ -72,7 +72,7 @@ def check_numbers(view: Locator, this: Ran, case: Case) -> None:
 
 
 def check_vectors(view: Locator, this: Ran, case: Case) -> None:
-    """Check strips that name a tensor against it, and recompute the others."""
+    """Check strips with a source against the trace, and recompute the others."""
     strips = vectors(view)
     for name in ("q", "k", "v", "z"):
         copied, source = strips[name]

@@ -44,16 +44,16 @@ RUNS = {
         "Ieri l'amica vede un cane. " * 3,
     ),
 }
-"""Kind, text and target of two runs with no two equal sizes."""
+"""Kind, text and target of two runs; no two dimensions have the same size."""
 
 
 def held_run(name: str = "short") -> ViewerRun:
-    """The run as the viewer holds it, with a run of other weights to compare with."""
+    """The viewer's run, with a second one, of other weights, to compare it with."""
     return held_of(*RUNS[name])
 
 
 def open_viewer(page: Page, url: str, name: str = "short") -> Locator:
-    """Open a new viewer at one head, with the table of its matrix unfolded."""
+    """Open a new viewer at one head, with its matrix's table unfolded."""
     kind, text, target = RUNS[name]
     view = open_view(page, url, "run", f"kind={kind}&text={text}&target={target}")
     view.locator(".hl-more > summary").click()
@@ -108,7 +108,7 @@ def hover(page: Page, view: Locator, query: int, key: int) -> None:
 
 
 def shown(held: ViewerRun, attention: Attention, measure: str, head: int = HEAD) -> Floats:
-    """A measure of a head, computed from the run."""
+    """A head's values of one measure, computed from the run."""
     attn = held.attentions[attention]
     weights = attn.weights(LAYER)[head]
     if measure == "moved":
@@ -123,7 +123,7 @@ def shown(held: ViewerRun, attention: Attention, measure: str, head: int = HEAD)
 
 
 def with_reasons(texts: list[list[str]], allowed: NDArray[np.bool_], measure: str) -> list[list[str]]:
-    """Put the reason into masked cells, next to the score where it is shown before the mask."""
+    """Add the reason to masked cells, after the score if scores before the mask are shown."""
     reason = "masked: future: comes after the query"
     told = f"%s ({reason})" if measure == "scores" else reason
     return [

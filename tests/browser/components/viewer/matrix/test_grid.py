@@ -1,4 +1,4 @@
-"""The grid of all heads: its order and numbers are the run's."""
+"""The grid of all heads: its order and numbers come from the run."""
 
 from __future__ import annotations
 
