@@ -33,7 +33,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
     (packages,) = (environment / "lib").glob("*/site-packages")
-    libraries = "\n".join(site.getsitepackages())  # without what their own .pth files add: the checkout
+    libraries = "\n".join(site.getsitepackages())  # without the checkout that their own .pth files add
     (packages / "libraries.pth").write_text(libraries, encoding="utf-8")
     return python.parent
 

@@ -1,4 +1,4 @@
-"""Parameters of a test that are left to make test-all: members of a list, or most pairs of two lists.
+"""Test parameters left to make test-all: members of a list, or most pairs of two lists.
 
 pytest does not publish the type of `pytest.param(...)`, so these are lists of Any.
 """
@@ -17,7 +17,7 @@ def full(*members: object) -> list[Any]:
 
 
 def covering(pairs: Iterable[tuple[str, str]]) -> list[Any]:
-    """Mark as `full` every pair whose two members other pairs have already.
+    """Mark as `full` every pair whose members both occur in earlier pairs.
 
     A pair with two new members is taken before one with a single new one, so that few are left.
     """

@@ -1,4 +1,4 @@
-"""Small models of every kind, with other special ids, frames, positions and norms than our own have."""
+"""Small models of every kind, whose special ids, frames, positions and norms differ from our own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 
 SHIFT = 5
-"""What ids are moved by: <pad> is 5, <bos> 6, <eos> 7, <unk> 8, and the last two words 3 and 4."""
+"""Offset of all ids: <pad> is 5, <bos> 6, <eos> 7, <unk> 8, and the last two words 3 and 4."""
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(SHIFT, SHIFT + 4)
 MASK_ID, LANGUAGE_ID = SHIFT - 2, SHIFT - 1
 MASK = "xxmaskxx"
@@ -25,10 +25,10 @@ LANGUAGE = "xxlanguagexx"
 
 
 class RenumberedCoder:
-    """A coder of words whose special ids are not 0 to 3, with a frame of its own.
+    """A coder of words whose special ids are not 0 to 3, with its own frame.
 
     Args:
-        words: without the special ones.
+        words: without special tokens.
         before, after: ids that frame a sentence.
     """
 
@@ -67,7 +67,7 @@ class RenumberedCoder:
         return replace(self._inner.describe_ids(list(map(self._theirs, ids))), ids=list(ids))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make the sentence of ids."""
+        """Turn ids into a sentence."""
         return self._inner.decode(map(self._theirs, ids))
 
     def token(self, index: int) -> str:
@@ -264,7 +264,7 @@ def capped() -> LoadedModel:
 
 
 def parallel() -> LoadedModel:
-    """Decoder-only as GPT-NeoX is: sublayers side by side, heads turned in part, an untied generator."""
+    """Decoder-only as GPT-NeoX is: parallel sublayers, partly rotated heads, an untied generator."""
     return _loaded(
         "parallel",
         None,
@@ -284,7 +284,7 @@ def parallel() -> LoadedModel:
 
 
 def shared() -> LoadedModel:
-    """Encoder-only as ALBERT is: one layer again and again, narrow embeddings."""
+    """Encoder-only as ALBERT is: one shared layer, narrow embeddings."""
     return _loaded(
         "shared",
         RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]),
@@ -301,7 +301,7 @@ def shared() -> LoadedModel:
 
 
 def factors() -> LoadedModel:
-    """Decoder-only as Granite is: factors of the embeddings, the scores, the sublayers and the logits."""
+    """Decoder-only as Granite is: it scales embeddings, scores, sublayers and logits."""
     return _loaded(
         "factors",
         None,
@@ -322,9 +322,9 @@ def factors() -> LoadedModel:
 
 
 def shifted() -> LoadedModel:
-    """Encoder-decoder as fairseq's are: sinusoids up to the base from a first position on; post-norm.
+    """Encoder-decoder as fairseq's are: wavelengths up to the base, offset positions, post-norm.
 
-    Cross-attention is not kept from the source's padding, and sublayers are weakened.
+    Cross-attention also sees the source's padding, and sublayers are scaled down.
     """
     source, target = RenumberedCoder(ENGLISH, after=[EOS_ID]), RenumberedCoder(ITALIAN)
     return _loaded(

@@ -1,4 +1,4 @@
-"""What a test needs and a machine may lack: Chromium, node, an installed Headlight."""
+"""Things a test needs that a machine may lack: Chromium, node, an installed Headlight."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def missing(reason: str) -> NoReturn:
-    """Skip the test; fail it in CI, where nothing may be missing."""
+    """Skip the test, or fail it in CI, where nothing may be missing."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)

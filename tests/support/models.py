@@ -41,7 +41,7 @@ def tiny_subword_model(seed: int = 0, **changes: Any) -> LoadedModel:
 
 
 def measured(loaded: LoadedModel, claim: float = 2.0) -> LoadedModel:
-    """A model whose translations and words are all right with the logistic of `claim`, as it says."""
+    """A model with confidence measured: every translation and word is right with probability logistic(`claim`)."""
     bins = (ReliabilityBin(0.2, 0.25, 40), ReliabilityBin(0.9, 0.85, 60))
     sentences = Calibration((0.0, 0.0, 0.0, claim), bins, 0.12)
     words = Calibration((0.0, 0.0, claim), bins, 0.1)
@@ -51,7 +51,7 @@ def measured(loaded: LoadedModel, claim: float = 2.0) -> LoadedModel:
 
 
 def subword_coder(language: str, corpus: str, *, size: int = 300, lowercase: bool = False) -> SubwordCoder:
-    """The coder of a corpus that is one text."""
+    """A coder trained on one text."""
     tokenizer = WordTokenizer(language, lowercase=lowercase)
     return SubwordCoder(tokenizer, learn_subwords(tokenizer.spaced_words(corpus), size=size))
 

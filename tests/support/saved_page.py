@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.viz.mounted import unpack_frame
 
-# Exactly 16 and 64 tokens on each side of the shipped model en-it, with what frames a sentence.
+# Exactly 16 and 64 tokens on each side of the shipped model en-it, special tokens included.
 SENTENCES = {
     16: ("Yesterday evening my brother and his best friend went to the theatre", ""),
     64: (
@@ -28,25 +28,25 @@ SENTENCES = {
 
 
 def blocks(page: bytes, name: str) -> list[bytes]:
-    """The blocks of data of a kind, in the order of the page."""
+    """The page's data blocks of one kind, in order."""
     found = re.findall(rf'<script type="text/plain" class="{name}">([^<]*)</script>', page.decode())
     return [base64.b64decode(each, validate=True) for each in found]
 
 
 def unpacked(page: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What the viewer of the only run begins with: its data, and its arrays with their bytes in order."""
+    """The initial data of the page's only viewer, and its arrays with their bytes in order."""
     [run] = blocks(page, "run")
     data, arrays = unpack_frame(gzip.decompress(run))
     return data, {name: _unshuffled(array) for name, array in arrays.items()}
 
 
 def all_chosen(page: bytes) -> list[dict[str, Any]]:
-    """What is chosen in each viewer of the page."""
+    """The choice in each viewer of the page."""
     return [unpack_frame(each)[0]["choice"] for each in blocks(page, "choice")]
 
 
 def chosen(page: bytes) -> dict[str, Any]:
-    """What is chosen in a page of one run."""
+    """The choice in a page of one run."""
     [choice] = all_chosen(page)
     return choice
 

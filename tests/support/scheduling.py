@@ -1,4 +1,4 @@
-"""How `make test` shares the tests between its processes: by file, the longest first."""
+"""How `make test` distributes the tests over its processes: by file, the longest first."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parent.parent
 LONG_FIRST = ("browser", "transformer", "scripts", "bench", "pages")
-"""Folders by how long a file of them takes; any other file takes a second or two."""
+"""Folders ordered by how long their files take; any other file takes a second or two."""
 
 
 class TwoBrowsers(LoadFileScheduling):
-    """Browser tests go to two processes, each with a Chromium and servers of its own.
+    """Browser tests go to two processes, each with its own Chromium and servers.
 
-    One has the tests of views and of files, whose servers are small scripts; the other those of the app.
+    One has the tests of views and saved files, whose servers are small scripts; the other those of the app.
     """
 
     def _split_scope(self, nodeid: str) -> str:

@@ -1,4 +1,4 @@
-"""What torch's own attentions and layers compute, seen while they run."""
+"""Attention and layer outputs of torch's own modules, recorded while they run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 @contextmanager
 def torch_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Every attention matrix (B, H, Q, K) and layer's output of torch's own modules, by the module's name.
+    """Every attention matrix (B, H, Q, K) and layer output of torch's own modules, by module name.
 
-    Layers behave as in training apart from dropout: torch's fused path gives no weights.
+    Layers run in training mode without dropout, since torch's fused path returns no weights.
     """
     seen: dict[str, Tensor] = {}
     was_fast = torch.backends.mha.get_fastpath_enabled()

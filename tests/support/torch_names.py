@@ -1,4 +1,4 @@
-"""A model of ours under the names of torch.nn.Transformer: a trained one, in a layout that asks questions."""
+"""A trained model of ours under torch.nn.Transformer's names, a layout that asks questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of text says of each part what is unusual in it."""
+"""The architecture as text says what is unusual about each part."""
 
 from __future__ import annotations
 

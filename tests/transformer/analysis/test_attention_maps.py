@@ -1,4 +1,4 @@
-"""From a trace to arrays: the right attention, layer, head and sentence, its own tokens and closed cells."""
+"""From a trace to arrays: the right attention, layer, head and sentence, its tokens and masked cells."""
 
 from __future__ import annotations
 

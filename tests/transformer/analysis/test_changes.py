@@ -1,4 +1,4 @@
-"""Two runs of the same tokens are compared stage by stage: where one was changed, they part."""
+"""Two runs of the same tokens are compared stage by stage: they differ from the change on."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def sharpness(row: list[float], query: int, n_queries: int) -> float:
 
 
 def diagonal(row: list[float], query: int, n_queries: int) -> float:
-    """The weight within one key of the line from the first cell to the last."""
+    """The weight within one key of the line from the first cell to the last cell."""
     line = query / (n_queries - 1) * (len(row) - 1)
     return sum(weight for key, weight in enumerate(row) if abs(key - line) <= 1)
 
@@ -64,7 +64,7 @@ def test_a_score_is_the_mean_of_its_rows(n_keys: int, causal: bool) -> None:
 
 
 def test_rows_without_open_keys_do_not_count() -> None:
-    """A row of padding is all zeros: as if it were not there."""
+    """A row of padding is all zeros, and is ignored."""
     weights = softmax_weights(QUERIES, KEYS)
     padded = np.concatenate([weights, np.zeros((HEADS, 2, KEYS), np.float32)], axis=1)
     alone = head_scores(weights, [1], is_self_attention=False)
@@ -75,7 +75,7 @@ def test_rows_without_open_keys_do_not_count() -> None:
 
 
 def test_the_ends_of_each_score() -> None:
-    """One head looks straight down the diagonal, one nowhere in particular, one at the first key only."""
+    """One head is purely diagonal, one uniform, one attends to the first key only."""
     n = 6
     first = np.zeros((n, n), np.float32)
     first[:, 0] = 1

@@ -1,4 +1,4 @@
-"""What a model thought of each token: against torch, and where two targets part."""
+"""The scores of each token: against torch, and where two targets differ."""
 
 from __future__ import annotations
 

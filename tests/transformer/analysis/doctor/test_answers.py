@@ -1,4 +1,4 @@
-"""Each answer to an open question is tried: a trained model prefers the true ones, a random one none."""
+"""Each answer to an open question is tried: a trained model prefers the true one, a random one none."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from transformer.loaded import LoadedModel
 
 NAME = "toy-en-it"
 TRUE = {"n_heads": 4, "norm_position": "pre", "positions": "sinusoidal", "embedding_scale": True}
-"""How it was trained; its activation is ReLU, which GELU does as well as far as its sentences tell."""
+"""The true answers; the activation is ReLU, and its sentences can't tell it from GELU."""
 
 
 def open_with_words(folder: Path, state_dict: dict[str, Tensor], answers: dict[str, Any]) -> Imported:
-    """A state dict of torch's, with the vocabulary of the shipped model beside it."""
+    """A state dict of torch's, with the shipped model's vocabulary in the same folder."""
     vocabulary = (MODELS / NAME / "vocabulary.json").read_text(encoding="utf-8")
     raw = replace(raw_of(folder, state_dict), texts={"vocabulary.json": vocabulary})
     return import_raw(raw, answers)

@@ -1,4 +1,4 @@
-"""The doctor on checkpoints of others, opened as people open them: whole ones, and one broken in each way."""
+"""The doctor on other programs' checkpoints, opened as users do: a sound one, and one broken in each way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.opening import open_checkpoint
 
 SPREAD = 0.3
-"""Of random weights: with the libraries' own 0.02 all heads of so small a model attend uniformly."""
+"""Deviation of the random weights: with the libraries' 0.02 all heads of so small a model are uniform."""
 
 
 def save(model_class: Any, folder: Path, **sizes: int) -> Path:

@@ -20,17 +20,17 @@ _ROUNDING = 1e-3
 
 
 class Figures:
-    """Those of one test: what it compares is of the model that it imported last."""
+    """The figures of one test: comparisons belong to the model that it imported last."""
 
     def __init__(self) -> None:
         self._family: str | None = None
 
     def forget(self) -> None:
-        """Before each test: what it compares is of no family until it has imported a model."""
+        """Before each test: comparisons belong to no family until a model is imported."""
         self._family = None
 
     def note_import(self, report: ImportReport) -> None:
-        """What is compared from now on is of this report's family."""
+        """Comparisons from now on belong to this report's family."""
         self._family = report.family
         self._write(asked=[question.name for question in report.questions])
 
@@ -47,7 +47,7 @@ class Figures:
 
 
 def _kind(expected: Tensor) -> str:
-    """Attention is what is never negative and has rows that sum to 1, or to 0 where nothing may be seen."""
+    """Attention is never negative, and its rows sum to 1, or to 0 where all keys are masked."""
     sums = expected.sum(dim=-1)
     rows = ((sums - 1).abs() < _ROUNDING) | (sums == 0)
     return "attention" if bool(rows.all()) and bool((expected >= 0).all()) else "logits"

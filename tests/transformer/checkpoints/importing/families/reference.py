@@ -36,20 +36,20 @@ Rules = Mapping[str, str | Callable[[re.Match[str]], str]]
 
 @dataclass(frozen=True)
 class Program:
-    """What a program computes and does not save.
+    """Settings of a program that it does not save.
 
     Attributes:
-        heads: of queries.
-        norm_first: whether norms come before the sublayers.
+        heads: number of query heads.
+        norm_first: True for pre-norm.
         norm: "layer", "unbiased" (deviation with D - 1, eps added to it) or "rms".
-        eps: of the norms.
+        eps: epsilon of the norms.
         embedding_scale: factor of the embeddings.
         score_scale: factor of the scores; 0 for 1 / sqrt(d_head).
         logits_scale: factor of the logits.
-        activation: of the feed-forward.
+        activation: the feed-forward's.
         rotary: "pairs" (neighbours) or "halves" for rotated queries and keys; empty for none.
         base: of the rotation.
-        transposes_back: whether heads are transposed back before they are merged.
+        transposes_back: False merges heads without transposing them back.
         pad_id: of both sides; -1 for none.
     """
 
@@ -68,7 +68,7 @@ class Program:
 
 
 class Reference:
-    """Computes logits and keeps attention weights and layers' outputs by their paths in `seen`."""
+    """Computes logits; stores attention weights and layer outputs by path in `seen`."""
 
     def __init__(self, weights: Weights, program: Program) -> None:
         self.weights, self.program = weights, program
@@ -76,7 +76,7 @@ class Reference:
 
     @torch.no_grad()
     def __call__(self, src: Tensor | None, tgt: Tensor | None) -> Tensor:
-        """Logits (B, Q, V) of the decoder, or of an encoder alone."""
+        """The logits (B, Q, V) of the decoder, or of an encoder-only model."""
         x, memory_mask = torch.empty(0), torch.empty(0)
         if src is not None:
             memory_mask = (src != self.program.pad_id)[:, None, None]
@@ -132,7 +132,7 @@ class Reference:
         return self._linear(f"{name}.w_o", z.reshape(*x.shape[:2], -1))
 
     def _rotated(self, x: Tensor) -> Tensor:
-        """Each pair of numbers as a complex number, multiplied by e^(i angle)."""
+        """Multiply each pair of numbers, as a complex number, by e^(i angle)."""
         n, length = x.shape[-1], x.shape[2]
         angle = torch.outer(torch.arange(length).float(), self.program.base ** (-torch.arange(0, n, 2) / n))
         by_halves = self.program.rotary == "halves"
@@ -151,7 +151,7 @@ class Reference:
         return y + self.weights[f"{name}.bias"] if f"{name}.bias" in self.weights else y
 
     def _norm(self, name: str, x: Tensor) -> Tensor:
-        """x itself where there is no such norm."""
+        """Normalise x, or return it unchanged if there is no such norm."""
         if f"{name}.gamma" not in self.weights:
             return x
         eps = self.program.eps
@@ -181,14 +181,14 @@ def drawn(
 
     Args:
         d_model: width of the model.
-        d_ff: of the feed-forward.
+        d_ff: width of the feed-forward.
         widths: rows of queries, and of keys and values; d_model when left out.
-        vocabularies: of source and target.
-        depths: of encoder and decoder; a stack of 0 layers has no embedding either.
-        final_norm: whether the stacks end with a norm.
-        gated: whether the feed-forward has a gate.
-        without: patterns (as in a shell) of names that are left out.
-        seed: of the numbers.
+        vocabularies: sizes for source and target.
+        depths: layers of encoder and decoder; a stack of 0 layers has no embedding either.
+        final_norm: True to end the stacks with a norm.
+        gated: True for a gated feed-forward.
+        without: shell patterns of the names to leave out.
+        seed: seed of the generator.
     """
     q_rows, k_rows = widths or (d_model, d_model)
     shapes: dict[str, tuple[int, ...]] = {}
@@ -239,13 +239,13 @@ def sinusoids(length: int = MAX_LEN, d_model: int = D_MODEL, *, halves: bool = F
 
 
 def with_positions(weights: Weights, table: Tensor) -> Weights:
-    """The weights with this table (length, D) of positions for each side that has an embedding."""
+    """The weights plus this position table (length, D) for each side that has an embedding."""
     sides = [side for side in ("src", "tgt") if f"{side}_embedding.weight" in weights]
     return weights | {f"{side}_positions": table.clone() for side in sides}
 
 
 def published(weights: Weights, rules: Rules, *, without: tuple[str, ...] = ()) -> Weights:
-    """The weights under another program's names, but for those that match a pattern of `without`."""
+    """The weights under another program's names, without those that match a pattern of `without`."""
     state_dict: Weights = {}
     for name, weight in weights.items():
         if any(fnmatch(name, pattern) for pattern in without):
@@ -261,14 +261,14 @@ def published(weights: Weights, rules: Rules, *, without: tuple[str, ...] = ()) 
 
 
 def fused(weights: Weights, into: str, parts: str, *, within: str = "", heads: int = 0) -> Weights:
-    """The weights with several matrices of each attention in one, their biases too.
+    """The weights with several matrices (and biases) of each attention fused into one.
 
     Args:
         weights: under Headlight's names.
-        into: name of the one, in the place of "w_q" and the others.
-        parts: of "qkv", in their order.
-        within: words of the names of those attentions; all when empty.
-        heads: the rows go head by head, and within a head part by part; 0 for part by part.
+        into: name of the fused matrix, replacing "w_q" and the others.
+        parts: some of "qkv", in order.
+        within: substrings of the attentions' names; empty for all.
+        heads: number of heads if rows are ordered by head, then part; 0 if by part.
     """
     result = dict(weights)
     for name in weights:
@@ -282,13 +282,13 @@ def fused(weights: Weights, into: str, parts: str, *, within: str = "", heads: i
 
 
 class Sample(NamedTuple):
-    """A state dict as another program saves it.
+    """A state dict as saved by another program.
 
     Attributes:
         family: name of its layout.
-        theirs: computes what that program does.
+        theirs: the reference with that program's computation.
         state_dict: its weights under that program's names.
-        answers: to what the files don't tell.
+        answers: to questions that the files leave open.
     """
 
     family: str
@@ -298,14 +298,14 @@ class Sample(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """Our model of a sample that computes the reference's numbers, and the report about it."""
+    """Our model of a sample, shown to compute the reference's numbers, and its report."""
 
     model: Transformer
     report: ImportReport
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The questions with the values taken."""
+        """The questions with the values used."""
         return {question.name: question.value for question in self.report.questions}
 
 
@@ -313,8 +313,8 @@ def compared(folder: Path, sample: Sample, **config: Any) -> Compared:
     """Import a sample with its answers and compare all numbers with the reference's.
 
     Args:
-        folder: for its file.
-        sample: of a layout.
+        folder: where its file is written.
+        sample: a layout's sample.
         config: values that our configuration must have.
     """
     model, report = imported(raw_of(folder, sample.state_dict), sample.answers)

@@ -1,4 +1,4 @@
-"""Each layout's sample is recognised as itself: none that is tried before takes it."""
+"""Each layout's sample is recognised as its own, and not as an earlier layout."""
 
 from __future__ import annotations
 

@@ -48,13 +48,13 @@ def assert_same_logits(ours: Transformer, theirs: PreTrainedModel, ids: Tensor) 
 
 
 def assert_refused(folder: Path, theirs: PreTrainedModel, told: dict[str, Any], words: str) -> None:
-    """The model's weights, with a configuration that says something else as well."""
+    """Check that the model's weights with these changes of the configuration are refused."""
     with pytest.raises(CheckpointError, match=words):
         plan_import(raw_of(folder, theirs.state_dict(), theirs.config.to_dict() | told), {})
 
 
 def assert_same_stack(trace: Trace, stack: Any, theirs: Any, words: Tensor) -> None:
-    """Every attention matrix and hidden state at words; at padding a model may compute what it likes."""
+    """Compare every attention matrix and hidden state at words; padding may differ."""
     n_layers = len(theirs.attentions)
     assert trace.n_layers(stack) == n_layers
     for i in range(n_layers):
@@ -70,7 +70,7 @@ def assert_same_stack(trace: Trace, stack: Any, theirs: Any, words: Tensor) -> N
 
 
 def greedy_ids(ours: Transformer, prompt: list[int], n: int, pad_id: int) -> list[int]:
-    """What our own decoding continues a prompt with; no token ends it, and none is padding."""
+    """Our decoding's continuation of a prompt; no token ends it, and none is padding."""
     request = DecodingRequest(start_ids=prompt, end_ids=(), max_new_tokens=n, suppressed_ids=(pad_id,))
     steps = greedy(ours, None, request)
     return [step.token_id for step in steps]

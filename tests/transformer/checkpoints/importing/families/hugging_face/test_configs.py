@@ -1,4 +1,4 @@
-"""A config.json that leaves something out means what transformers takes instead."""
+"""A value missing from config.json means transformers' default."""
 
 from __future__ import annotations
 
@@ -111,11 +111,11 @@ def test_a_bert_that_names_no_padding_does_not_look_at_it(tmp_path: Path, begins
 
 
 HUB: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("hub_configs.json").read_text())
-"""The attributes of published models, in the words of many versions; the sizes are tiny."""
+"""The attributes of published models, as many versions name them; the sizes are tiny."""
 
 
 def published(name: str) -> Any:
-    """A model, its weights drawn, of the configuration as transformers reads it."""
+    """A model with random weights, of the configuration as transformers reads it."""
     model_class = getattr(transformers, HUB[name]["architectures"][0])
     return model_class(model_class.config_class.from_dict(dict(HUB[name])))
 

@@ -1,4 +1,4 @@
-"""Decoders whose config.json is missing: what is asked, and the answers make the same model."""
+"""Decoders without config.json: the questions, and the same model from the answers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ALONE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "phi": ("phi", {"n_heads": 3, "rotary_dims": 8}, {}),
     "gpt-j": ("gptj", {"n_heads": 3, "rotary_dims": 4}, {}),
 }
-"""Case -> family, answers, changes of the configuration to what the family takes without one."""
+"""Case -> family, answers, changes of the configuration to the family's defaults."""
 
 
 @pytest.mark.parametrize("case", ALONE)

@@ -1,4 +1,4 @@
-"""OPT without its config.json, and what of it is refused."""
+"""OPT without its config.json, and the variants that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with the same names of tensors: which one it is is told, or asked, never taken silently."""
+"""Models with the same tensor names: which one it is is read or asked, never assumed silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""T5 of both versions: all numbers and all greedy targets are those of Hugging Face's models."""
+"""T5 of both versions: all numbers and greedy targets equal Hugging Face's."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def model_of(case: str) -> Any:
-    """A model; in version 1.1 with a generator of its own, as its published weights have."""
+    """A model; version 1.1 has an untied generator, like its published weights."""
     config = CASES[case]
     theirs = tiny(MT5ForConditionalGeneration if case == "mt5" else T5ForConditionalGeneration, config)
     if config.get("tie_word_embeddings") is False:

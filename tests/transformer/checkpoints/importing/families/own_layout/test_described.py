@@ -1,4 +1,4 @@
-"""Layouts that a mapping file describes compute the same numbers here, the one in the documentation too."""
+"""Layouts described by a mapping file, the documentation's included, compute the same numbers here."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def refusal(folder: Path, text: str) -> str:
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_documented_example_computes_the_same_numbers(tmp_path: Path, as_json: bool) -> None:
     theirs, text = randomized(Gpt()), documented()
-    if as_json:  # with tabs, as some programs write it
+    if as_json:  # with tabs, as some programs write YAML
         text = json.dumps(as_plain(text), indent="\t")
     ours, report = imported(mapped(tmp_path, text, **theirs.state_dict()), {"pad_id": -1})
     assert {question.name for question in report.questions} == {"norm", "norm_eps", "pad_id"}
@@ -110,7 +110,7 @@ def test_the_documented_example_computes_the_same_numbers(tmp_path: Path, as_jso
 
 
 def as_plain(text: str) -> Any:
-    """The example's YAML without a parser of YAML: three levels of names, and lists."""
+    """The example's YAML parsed without a YAML library: three levels of names, and lists."""
     plain: dict[str, Any] = {}
     section: dict[str, Any] = {}
     entry: dict[str, Any] = {}

@@ -103,7 +103,7 @@ def test_a_language_model_without_positions(tmp_path: Path) -> None:
 
 
 def saved(path: Path, weights: Weights, opt: dict[str, Any]) -> Path:
-    """As the trainer saves it: the generator apart, without its first name."""
+    """The trainer's format: the generator is separate, without its prefix."""
     optimizer = torch.optim.Adam([torch.nn.Parameter(torch.ones(2))])
     generator = "generator."
     torch.save(

@@ -1,4 +1,4 @@
-"""nanoGPT and programs that name their modules like it: weights alone, and their trainers' files."""
+"""nanoGPT and programs with the same module names: weights alone, and their trainers' files."""
 
 from __future__ import annotations
 

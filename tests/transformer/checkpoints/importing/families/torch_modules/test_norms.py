@@ -1,4 +1,4 @@
-"""Norms outside of the layers of people's own modules: after a stack or embeddings, never left out."""
+"""Norms outside the layers of users' modules, after a stack or embeddings, are never left out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAYER: dict[str, Any] = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": 
 
 
 class LanguageModel(nn.Module):
-    """Two encoder layers under a causal mask; a norm of any name before them, after them, or both."""
+    """Two encoder layers under a causal mask, with a norm of any name before them, after them, or both."""
 
     def __init__(self, before: str = "", after: str = "", *, in_list: bool = True) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class LanguageModel(nn.Module):
 
 
 class Translator(nn.Module):
-    """Two lists of layers, each with a norm after its embedding or after its last layer."""
+    """Two lists of layers, each with a norm after the embedding or after the last layer."""
 
     def __init__(self, src_norm: str, tgt_norm: str, *, after: bool) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Translator(nn.Module):
 
 
 def questions_of_a_language_model(folder: Path, theirs: LanguageModel, **answers: str) -> set[str]:
-    """Names of the questions on norms, the model being the same here as there."""
+    """The names of the questions about norms; the imported model must compute the same numbers."""
     randomized(theirs)
     ours, report = imported(raw_of(folder, theirs.state_dict()), ANSWERS | {"causal": True} | answers)
     ids = random_ids(VOCAB, 2, 9)
@@ -117,7 +117,7 @@ def test_a_norm_said_to_stand_elsewhere_is_listed(tmp_path: Path) -> None:
 def test_norms_of_two_lists_of_layers_go_to_their_sides(
     tmp_path: Path, names: tuple[str, str], after: bool, places: tuple[str, str]
 ) -> None:
-    """Where the names are of no side they are asked for one after the other."""
+    """If no name says which side it belongs to, the sides are asked for in turn."""
     theirs = randomized(Translator(*names, after=after))
     answers = {f"place_of_{name}": place for name, place in zip(names, places, strict=True)}
     ours, _ = imported(raw_of(tmp_path, theirs.state_dict()), ANSWERS | answers)

@@ -1,4 +1,4 @@
-"""State dicts of torch.nn.Transformer, in people's own modules and bare, compute the same numbers here."""
+"""State dicts of torch.nn.Transformer, bare or inside users' modules, compute the same numbers here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ S, T = 7, 5
 
 
 class Positions(nn.Module):
-    """The sinusoids of section 3.5, kept as a buffer (length, 1, D), as torch's translation tutorial does."""
+    """The sinusoids of section 3.5 as a buffer (length, 1, D), as in torch's translation tutorial."""
 
     pos_embedding: Tensor
 
@@ -55,7 +55,7 @@ class TokenEmbedding(nn.Module):
 
 
 class Seq2Seq(nn.Module):
-    """A translator in the shape of torch's tutorial: ids (T, B) in, logits (T, B, V) out."""
+    """A translator like torch's tutorial: ids (T, B) in, logits (T, B, V) out."""
 
     def __init__(self, hides_memory: bool = True, **options: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The Transformer of "Dive into Deep Learning": norms after the sublayers, sinusoids that are not stored."""
+"""The Transformer of "Dive into Deep Learning": post-norm, sinusoids not stored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RULES = {
 
 
 def sample(*, bias: bool = False, named: bool = True, d_model: int = D_MODEL) -> Sample:
-    """The book names its blocks; copies number them."""
+    """The book's blocks have names; copies number them."""
     weights = drawn(d_model=d_model, without=() if bias else ("*attn.w_?.bias",))
     weights = with_positions(weights, sinusoids(d_model=d_model))
     rules = RULES | {r"\.layers\.": ".blks.block" if named else ".blks."}

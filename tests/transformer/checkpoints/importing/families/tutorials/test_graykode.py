@@ -1,4 +1,4 @@
-"""graykode/nlp-tutorial's Transformer and its copies: norms and rows of positions that are not stored."""
+"""graykode/nlp-tutorial's Transformer and its copies: norms and position rows are not stored."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SIDES = {"encoder": S, "decoder": S + 1}
 
 
 def sample(*, stores_norms: bool = True, copied: bool = False, rows: str = "of_example") -> Sample:
-    """The repository's code, which adds certain rows of the table, or a copy without biases."""
+    """The repository's version, which adds selected rows of the table, or a copy without biases."""
     width = 11 * HEADS if copied else 14 * HEADS
     without = ("generator.bias", *(("*attn.w*.bias", "*feed_forward.w*.bias") if copied else ()))
     weights = drawn(widths=(width, width), without=without)

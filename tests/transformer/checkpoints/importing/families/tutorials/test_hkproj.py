@@ -44,7 +44,7 @@ RULES = {
 
 
 def sample(*, first_version: bool = False) -> Sample:
-    """The first version has norms of one number, biases in attention and another name for cross-attention."""
+    """The first version's norms have one number, its attention has biases and cross-attention another name."""
     without = () if first_version else ("*attn.w_?.bias",)
     weights = with_positions(drawn(final_norm=True, without=without), sinusoids())
     if first_version:
