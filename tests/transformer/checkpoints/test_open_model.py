@@ -1,4 +1,4 @@
-"""`open_model` opens whatever the page opens, and says what it assumed."""
+"""`open_model` opens everything that the page opens, and reports its assumptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = {"vocab_size": 41, "n_embd": 33, "n_layer": 1, "n_head": 3, "n_positions
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """As transformers saves one."""
+    """A folder as transformers saves it."""
     tiny(GPT2LMHeadModel, SIZES).save_pretrained(tmp_path / "gpt2")
     return tmp_path / "gpt2"
 
@@ -31,7 +31,7 @@ def test_a_folder_of_hugging_face(folder: Path) -> None:
 
 
 def test_a_folder_of_its_cache(folder: Path) -> None:
-    """Whose files are links to its blobs; by the model's folder."""
+    """Its files are links to blobs; opened by the model's folder."""
     cached = folder.parent / "models--somebody--gpt2"
     revision = cached / "snapshots" / "0123abcd"
     (cached / "blobs").mkdir(parents=True)

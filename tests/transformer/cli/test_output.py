@@ -80,7 +80,7 @@ def test_input_and_output_are_utf8_whatever_the_locale(monkeypatch: pytest.Monke
 
 
 class _Interrupted:
-    """Ctrl-C while a module is being imported."""
+    """An importer that raises Ctrl-C while a module is imported."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints that can't be opened are refused before torch is imported, which takes longest."""
+"""Checkpoints that can't be opened are refused before the slow import of torch."""
 
 from __future__ import annotations
 

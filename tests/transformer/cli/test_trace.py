@@ -1,4 +1,4 @@
-"""The command `trace`: every tensor of a run, bit for bit, with its tokens; and the page."""
+"""The command `trace`: every tensor of a run, bit for bit, with its tokens; and its page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {"encoder-decoder": tiny_model, *
 
 @pytest.fixture
 def traced(monkeypatch: pytest.MonkeyPatch) -> Callable[[LoadedModel, Path], Run]:
-    """Write the trace of a model that no file holds; returns the run."""
+    """Write the trace of a model in memory; return the run."""
 
     def write(loaded: LoadedModel, out: Path) -> Run:
         monkeypatch.setattr(trace, "open_with_answers", lambda *_: loaded)

@@ -1,4 +1,4 @@
-"""Files of sentence pairs are read whole, or the message says where they can't be."""
+"""Files of sentence pairs are read completely, or the message says where reading failed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def texts(*paths: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
 def test_columns(tmp_path: Path, name: str) -> None:
-    """Further columns are further translations; CR LF and a BOM are not text; U+2028 ends no line."""
+    """Further columns are more translations; CR LF and a BOM are not text; U+2028 is no line end."""
     content = "\ufeffone\tuno\r\ntwo\tdue\tun paio\nthree\u2028lines\ttre\n\tnothing\n".encode()
     path = write(tmp_path / name, content)
     assert texts(path) == [

@@ -48,7 +48,7 @@ def test_an_epoch_has_every_pair_once_in_batches_of_the_size(corpus: EncodedCorp
 
 
 def test_batches_hold_pairs_of_similar_length(corpus: EncodedCorpus) -> None:
-    """So there is little padding."""
+    """This keeps padding small."""
     longest = corpus.lengths().max(axis=0)
     groups = epoch_batches(corpus, tokens=100, seed=1, epoch=0)
     padding = sum(int(longest[group].max() * len(group) - longest[group].sum()) for group in groups)

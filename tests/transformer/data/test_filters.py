@@ -1,4 +1,4 @@
-"""What is left out is counted with its reason; nothing is dropped silently."""
+"""Dropped pairs are counted with the reason; nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_fit_pairs(pair: tuple[str, str]) -> None:
 
 
 def test_duplicates() -> None:
-    """The pair counts: a source may have several translations. The first of equals is kept."""
+    """Pairs are compared: a source may have several translations. The first of equal pairs is kept."""
     pairs = [("hi", "ciao"), ("hi", "salve"), ("hi", "ciao"), ("hi", "ciao")]
     kept, report = run(pairs)
     assert kept == pairs[:2]
@@ -113,6 +113,6 @@ def test_a_hash_table_is_a_set(numbers: list[int]) -> None:
 
 def test_a_hash_table_grows() -> None:
     table = HashTable()
-    numbers = [number * 1024 + 7 for number in range(3_000)]  # which all begin at one of few slots
+    numbers = [number * 1024 + 7 for number in range(3_000)]  # which all start at one of a few slots
     assert all(map(table.add, numbers))
     assert not any(map(table.add, numbers))

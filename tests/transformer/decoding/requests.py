@@ -11,7 +11,7 @@ from transformer.decoding.request import DecodingRequest, Target
 
 SUPPRESSED = (PAD_ID, BOS_ID)
 ENDLESS = -1
-"""An end id that no token has."""
+"""An end id that matches no token."""
 
 
 def request(limit: int | Sequence[int], end_id: int = EOS_ID, **changes: Any) -> DecodingRequest:

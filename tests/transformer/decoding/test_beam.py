@@ -1,4 +1,4 @@
-"""Beam search against an exhaustive search, against one without a cache, and against Hugging Face's."""
+"""Beam search against an exhaustive search, a search without a cache, and Hugging Face's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def search(model: Transformer, src: Tensor | None, **changes: object) -> list[li
 
 
 def sharp(seed: int) -> Transformer:
-    """A tiny model whose probabilities are far from uniform."""
+    """A tiny model with probabilities far from uniform."""
     model = tiny_transformer(seed, **SMALL)
     with torch.no_grad():
         model.generator.weight.mul_(4)
@@ -51,7 +51,7 @@ def totals(model: Transformer, src: Tensor, targets: Sequence[Sequence[int]]) ->
 def every_target(
     model: Transformer, src: Tensor, longest: int, alpha: float
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """All targets that end within so many tokens, best first."""
+    """All targets of at most this many tokens, best first."""
     words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in (*SUPPRESSED, EOS_ID)]
     found: list[tuple[float, tuple[int, ...]]] = []
     for n in range(longest):
@@ -79,7 +79,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_targets(seed: int, alp
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
-    """Keep the best K that don't end, finish those that end among the best K: all by whole forwards."""
+    """Keep the best K that don't end, finish those of the best K that do; by forwards without a cache."""
     model, src, size, limit = sharp(seed), random_ids(11, 1, 6, seed=seed), 3, 7
     words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in SUPPRESSED]
     followed: list[tuple[int, ...]] = [()]
@@ -102,7 +102,7 @@ def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_batch_is_its_sentences_one_by_one(beam_size: int) -> None:
-    """Neither padding nor sentences that finish earlier change anything."""
+    """Neither padding nor sentences that finish early change anything."""
     model = sharp(1)
     rows = [random_ids(11, 1, n, seed=n) for n in (7, 3, 5, 2)]
     src = torch.full((len(rows), 7), PAD_ID)

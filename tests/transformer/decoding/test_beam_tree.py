@@ -1,4 +1,4 @@
-"""The tree records the search, with every score and every fate."""
+"""The tree records the search, with every score and fate."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def test_a_prefix_is_given() -> None:
 
 
 def test_candidates_are_counted_and_a_search_repeats_itself() -> None:
-    """All words that may follow each followed hypothesis."""
+    """The count has all allowed words after each continued hypothesis."""
     found = tree()
     assert found.n_candidates[:2] == (5, SIZE * 5)
     assert tree() == found
 
 
 def test_excluded_tokens_are_recorded() -> None:
-    """Tokens that would repeat a bigram, after each continued node; and the forced end."""
+    """Tokens that would repeat a bigram, for each continued node, and the forced end."""
     asked = replace(request(6), no_repeat_ngram_size=2, forced_end_id=EOS_ID)
     src = random_ids(11, 1, 5, seed=1)
     found = beam_tree(sharp(1), src, asked, beam_size=SIZE, alpha=1.0)

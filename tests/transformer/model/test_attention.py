@@ -1,4 +1,4 @@
-"""Attention against its formula written out number by number, and the fused kernel against both."""
+"""Attention against its formula, number by number, and the fused kernel against both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def qkv(seed: int = 0, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tens
 
 
 def random_mask(shape: tuple[int, ...], seed: int = 0) -> Tensor:
-    """Half of the cells open, and one row closed throughout."""
+    """A mask with half of the cells open, and one fully masked row."""
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.5
     mask[0, 0, 0] = False
     return mask
@@ -86,7 +86,7 @@ def test_without_a_mask_everything_is_open() -> None:
 
 
 def test_what_is_recorded() -> None:
-    """Scores are scaled and not masked yet: what was closed can still be seen."""
+    """Recorded scores are scaled but not masked: masked cells can still be seen."""
     q, k, v = qkv()
     mask = random_mask((BATCH, 1, 1, KEYS))
     recorder = Recorder()
@@ -174,7 +174,7 @@ def test_heads_read_their_own_columns() -> None:
 
 
 def test_multi_head_is_a_sum_over_heads() -> None:
-    """Concat(head_1, ..., head_H) W_O, head by head: each with its own columns of W_O."""
+    """Concat(head_1, ..., head_H) W_O as a sum of heads, each with its own columns of W_O."""
     module = multi_head()
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(BATCH, QUERIES, D_MODEL, generator=generator, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""What holds for models of every choice, and single choices against independent computations."""
+"""Properties of models with every choice, and single choices against independent computations."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_padding_changes_nothing(
 
 
 def sentences(vocab_size: int, lengths: Sequence[int], more: int) -> Tensor | None:
-    """Random sentences, padded to `more` than the longest; None for a model without that side."""
+    """Random sentences with `more` padding than needed; None for a model without that side."""
     if not vocab_size:
         return None
     ids = random_ids(vocab_size, len(lengths), max(lengths) + more, seed=sum(lengths))
@@ -130,7 +130,7 @@ def test_without_a_padding_id_every_token_is_looked_at() -> None:
 
 
 def test_a_target_may_begin_with_the_token_that_pads() -> None:
-    """Marian and T5 begin targets so: the decoder looks at it."""
+    """Marian and T5 do this: the decoder must attend to it."""
     model, src, tgt = with_pair(tiny_transformer())
     tgt[:, 0] = PAD_ID
     trace = trace_of(model, src, tgt)

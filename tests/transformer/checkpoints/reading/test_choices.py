@@ -1,4 +1,4 @@
-"""Which weights are meant where a trainer saved several: found, put together, or asked."""
+"""If a trainer saved several weights, the right ones are found, combined, or asked for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def weights(value: float = 1.0) -> dict[str, Tensor]:
 
 
 def wrapped(**states: dict[str, Tensor]) -> dict[str, Any]:
-    """The same under names of DataParallel, with what AveragedModel adds."""
+    """The same weights under DataParallel's names, with AveragedModel's additions."""
     module = {f"module.{name}": weight for name, weight in weights().items()}
     return {**states, "ema": {"n_averaged": torch.tensor(3), **module}}
 

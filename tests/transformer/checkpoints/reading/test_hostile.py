@@ -1,4 +1,4 @@
-"""Every way in which a file may be hostile or broken is refused with its own plain sentence; nothing runs."""
+"""Hostile and broken files are each refused with their own sentence; no code of theirs runs."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def endless() -> bytes:
 
 
 def again_and_again() -> bytes:
-    """One tuple of thousands of numbers, given to torch.Size thousands of times: some bytes for each."""
+    """One tuple of thousands of numbers, given to torch.Size thousands of times, at a few bytes each."""
     args = b"(" + b"K\x01" * 9_000 + b"t\x85q\x00"
     calls = opcodes(Name("torch", "Size")) + b"q\x01h\x00R" + b"h\x01h\x00R" * 9_000
     return archive(
@@ -122,14 +122,14 @@ def again_and_again() -> bytes:
 
 
 def keys_of_bytes() -> bytes:
-    """Bytes that many dictionaries refer to as their key: as text they would be a thousand times the file."""
+    """Bytes used as a key by many dictionaries: written as text, a thousand times the file's size."""
     key = b"B" + struct.pack("<I", 200_000) + bytes(200_000) + b"q\x00"
     rest = b"](" + b"}" + key + b"K\x01s" + b"}h\x00K\x01s" * 250 + b"e"
     return archive(b"\x80\x02}(" + opcodes("w") + opcodes(tensor()) + opcodes("rest") + rest + b"u.")
 
 
 def beside(left_out: Any) -> bytes:
-    """A weight, and what belongs to an optimizer."""
+    """A weight next to an optimizer's state."""
     return saved({"w": tensor(), "optim": {"v": left_out}})
 
 
@@ -241,12 +241,12 @@ FILES: dict[str, tuple[bytes, str]] = {
 
 
 def test_each_is_refused_by_a_process_that_may_import_nothing(tmp_path: Path) -> None:
-    """Python fetches parts of its library only where they are needed, which in there is too late."""
+    """Python imports parts of its library on first use, which is too late in that process."""
     assert_refused_or_inert(FILES, tmp_path)
 
 
 def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:
-    """The same builders, nothing wrong: so it is the fault that is refused above."""
+    """The same builders without a fault are read: so it is the fault that is refused above."""
     for content in (saved({"w": tensor()}), safetensors({"w": entry()})):
         folder = tmp_path / str(zlib.crc32(content))
         folder.mkdir()
@@ -256,7 +256,7 @@ def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:
 
 
 def test_a_malicious_pickle_leaves_no_mark(tmp_path: Path) -> None:
-    """The command that the file asks for is never run, in this process or in the other."""
+    """The file's command is never run, in this process or the reading one."""
     marker = tmp_path / "marker"
     path = written(tmp_path, saved(Call(Name("os", "system"), (f"touch {marker}",))))
     folder = tmp_path / "out"
@@ -291,13 +291,13 @@ def test_an_upload_may_not_be_too_large(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_heap_comes_with_a_tensor(tmp_path: Path) -> None:
-    """What is copied is what the file has, and not a byte more."""
+    """Exactly the file's bytes are copied."""
     read_checkpoint(written(tmp_path, saved({"w": tensor()})), UPLOAD_LIMITS, tmp_path)
     assert (tmp_path / COPIED).read_bytes() == NUMBERS
 
 
 def test_ordered_dictionaries_may_have_what_state_dicts_have(tmp_path: Path) -> None:
-    """A state dict's metadata is the one state that is set, and it is left out."""
+    """A state dict's metadata is the only state allowed, and it is dropped."""
     inner = opcodes(ORDERED) + b"(" + opcodes("w") + opcodes(tensor()) + b"u"
     content = archive(b"\x80\x02" + inner + opcodes({"_metadata": {"": {"version": 1}}}) + b"b.")
     assert list(read_contents(written(tmp_path, content), LOCAL_LIMITS).files[0].tensors) == ["w"]

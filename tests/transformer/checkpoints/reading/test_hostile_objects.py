@@ -1,4 +1,4 @@
-"""Hostile values saved along with the weights: each is refused or inert, soon, and nothing of it runs."""
+"""Hostile values saved with the weights: each is quickly refused or inert, and none of its code runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def module(parameters: Any = None, modules: Any = None, **attributes: Any) -> Ob
 
 
 def steps(code: bytes) -> bytes:
-    """A weight, and what some opcodes make of an extra value."""
+    """A weight, and an extra value made by opcodes."""
     return extra(Raw(code))
 
 
@@ -69,7 +69,7 @@ def nested_objects(depth: int = 30_000) -> bytes:
 
 
 def nested_modules(depth: int, n_same: int) -> bytes:
-    """A module in a module in a module, under one name or several."""
+    """A module nested in modules, under one name or several."""
     code = opcodes(module({"weight": tensor()})) + put(0)
     for level in range(depth):
         children = b"}(" + b"".join(opcodes(f"m{n}") + get(level) for n in range(n_same)) + b"u"
@@ -79,19 +79,19 @@ def nested_modules(depth: int, n_same: int) -> bytes:
 
 
 def in_itself() -> bytes:
-    """A module that is one of its own."""
+    """A module that contains itself."""
     held = b"}(" + opcodes("_parameters") + opcodes({"w": tensor()}) + opcodes("_buffers") + b"}"
     held += opcodes("_modules") + b"}(" + opcodes("me") + get(0) + b"uu"
     return opcodes(MODULE) + b")\x81" + put(0) + held + b"b"
 
 
 def many(code: bytes, n: int, last: bytes = b"") -> bytes:
-    """A list of the same again and again: all but the first out of the memo, with `last` after each."""
+    """A list that repeats one value from the memo, with `last` after each."""
     return b"](" + code + put(0) + last + (get(0) + last) * n + b"e"
 
 
 def kept(*codes: bytes) -> bytes:
-    """Values that are in the memo alone, from 0 on."""
+    """Values stored only in the memo, from 0 on."""
     return b"".join(code + put(number) + b"0" for number, code in enumerate(codes))
 
 
@@ -108,7 +108,7 @@ IDLE = Raw(b"N0" * 300_000 + b"N")
 SCALAR, DTYPE = Name("numpy.core.multiarray", "scalar"), Name("numpy", "dtype")
 
 ZIPPED: dict[str, tuple[bytes, str]] = {
-    # names that only attacks have, by every way of calling
+    # names used only in attacks, called in every way
     "os.system by REDUCE": (extra(Call(Name("os", "system"), ("true",))), r"'os\.system'"),
     "posix.system of a Namespace": (
         extra(Call(Name("posix", "system"), (Object(Name("argparse", "Namespace"), (), {"a": 1}),))),

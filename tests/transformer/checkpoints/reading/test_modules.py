@@ -1,4 +1,4 @@
-"""Modules that were saved whole open by their tensors, named as their state_dict names them."""
+"""Modules saved whole are opened by their tensors, named as in their state_dict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.errors import CheckpointError
 
 
 class Net(nn.Module):
-    """With all that a state_dict has and has not."""
+    """A module with everything that a state_dict includes or leaves out."""
 
     mask: Tensor
 
@@ -86,7 +86,7 @@ def test_modules_side_by_side(tmp_path: Path) -> None:
 
 
 def test_what_the_modules_tell(tmp_path: Path) -> None:
-    """A name that stands for different values in different modules tells nothing."""
+    """A setting that differs between modules is ignored."""
     told = read(Net(), tmp_path).extras[MODULE_SETTINGS]
     assert {name: told[name] for name in ("h", "padding_idx", "layer_norm_eps")} == {
         "h": 4,
@@ -103,7 +103,7 @@ def test_what_the_modules_tell(tmp_path: Path) -> None:
     [("relu", "relu"), ("gelu", "gelu"), (nn.GELU(approximate="tanh"), "gelu_tanh"), (nn.SiLU(), "silu")],
 )
 def test_they_make_first_guesses_right(tmp_path: Path, activation: Any, expected: str) -> None:
-    """All that a state_dict does not tell of nn.TransformerEncoder, and its modules do."""
+    """All that a state_dict does not say about nn.TransformerEncoder and its modules do."""
     layer = nn.TransformerEncoderLayer(
         24, 3, 16, activation=activation, norm_first=True, layer_norm_eps=3e-4, batch_first=True
     )

@@ -1,4 +1,4 @@
-"""Small tokenizers of every kind, each trained once, and their folders, as Hugging Face opens them."""
+"""Small tokenizers of every kind, each trained once, in folders that Hugging Face can open."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _write_byte_pairs(folder: Path, *special_tokens: str) -> int:
 
 @lru_cache
 def _byte_pairs(special_tokens: tuple[str, ...]) -> dict[str, Any]:
-    """Train the byte pairs of GPT-2 and its kin."""
+    """Train byte pairs as for GPT-2."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -237,7 +237,7 @@ def nllb(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
 
 
 def _marian_vocabulary(*models: bytes) -> str:
-    """Give ids to the pieces of models, in an order of their own and not to all."""
+    """Give ids to most of the models' pieces, in an order different from the models'."""
     pieces: dict[str, None] = {}
     for model in models:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -247,7 +247,7 @@ def _marian_vocabulary(*models: bytes) -> str:
 
 
 def older(make: Any, mask: str, folder: Path) -> PreTrainedTokenizerBase:
-    """Make a folder with special_tokens_map.json and added_tokens.json, as older versions wrote them."""
+    """Add special_tokens_map.json and added_tokens.json, as older versions wrote them."""
     tokens = len(make(folder))
     token = {"content": mask, "lstrip": True, "rstrip": False, "single_word": False}
     _write(folder, "special_tokens_map.json", json.dumps({"mask_token": token}))

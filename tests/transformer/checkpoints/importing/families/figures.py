@@ -20,7 +20,7 @@ _ROUNDING = 1e-3
 
 
 class Figures:
-    """The figures of one test: comparisons belong to the model that it imported last."""
+    """The figures of one test, which belong to the model that it imported last."""
 
     def __init__(self) -> None:
         self._family: str | None = None

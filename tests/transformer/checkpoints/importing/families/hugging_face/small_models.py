@@ -1,4 +1,4 @@
-"""Tiny models of Hugging Face's transformers, random, offline, and what they compute."""
+"""Tiny random models of Hugging Face's transformers, made offline, and their outputs."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from transformer.model.transformer import Transformer
 
 
 def tiny(model_class: Any, config: Mapping[str, Any], seed: int = 0) -> Any:
-    """In eval mode, every parameter random, with the attention that gives its weights."""
+    """A model in eval mode with random parameters, and the attention implementation that returns weights."""
     model = model_class(model_class.config_class(**config, attn_implementation="eager"))
     return randomized(model.to(torch.float32), seed)
 
 
 def saved(folder: Path, model: PreTrainedModel, *, with_config: bool = True) -> RawCheckpoint:
-    """The checkpoint that the model would be saved as."""
+    """The model as a saved checkpoint."""
     config = model.config.to_dict() | {"architectures": [type(model).__name__]}
     return raw_of(folder, model.state_dict(), config if with_config else None)
 
 
 @torch.no_grad()
 def outputs(model: PreTrainedModel, ids: Tensor, open_tokens: Tensor) -> Any:
-    """Logits, attentions and hidden states of ids (B, T), of which `open_tokens` (B, T) are words."""
+    """Logits, attentions and hidden states of ids (B, T); `open_tokens` (B, T) is True at words."""
     return model(
         input_ids=ids, attention_mask=open_tokens.long(), output_attentions=True, output_hidden_states=True
     )
 
 
 def assert_same_logits(ours: Transformer, theirs: PreTrainedModel, ids: Tensor) -> None:
-    """Of a decoder, for ids none of which is padding."""
+    """Compare a decoder's logits, for ids without padding."""
     assert close(trace_of(ours, None, ids)["logits"], outputs(theirs, ids, ids >= 0).logits)
 
 
@@ -64,7 +64,7 @@ def assert_same_stack(trace: Trace, stack: Any, theirs: Any, words: Tensor) -> N
     states = [trace[f"{stack}.layers.0.resid_pre"]]
     states += [trace[f"{stack}.layers.{i}.resid_post"] for i in range(n_layers)]
     if f"{stack}.final_norm.result" in trace:
-        states[-1] = trace[f"{stack}.final_norm.result"]  # theirs end with it as well
+        states[-1] = trace[f"{stack}.final_norm.result"]  # theirs include it
     for ours, expected in zip(states, theirs.hidden_states, strict=True):
         assert close(ours[words], expected[words])
 
