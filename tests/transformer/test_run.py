@@ -1,4 +1,4 @@
-"""A sentence's run: generated and given targets, labels, padding in a batch, and what is refused."""
+"""A sentence's run: generated and given targets, labels, padding in a batch, and refusals."""
 
 from __future__ import annotations
 

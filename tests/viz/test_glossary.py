@@ -1,4 +1,4 @@
-"""The glossary: what its entries are like, and where terms become links."""
+"""The glossary: the form of its entries, and where terms become links."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ TEXTS = {term.name: term.text for term in TERMS}
 
 
 def explained(markdown: str) -> list[str]:
-    """What has become a link, as it is written."""
+    """The text that became a link."""
     return [found[1] for found in LINK.finditer(markdown)]
 
 

@@ -18,7 +18,7 @@ from viz.streamlit_private import is_bound, is_history_step
 
 @pytest.fixture
 def sent() -> Iterator[list[ForwardMsg]]:
-    """The messages to the browser of a run that Back asked for, with `layer=2` in the address."""
+    """The messages sent to the browser by a run after Back, with `layer=2` in the address."""
     messages: list[ForwardMsg] = []
     before = get_script_run_ctx(suppress_warning=True)
     context = ScriptRunContext(

@@ -1,4 +1,4 @@
-"""The frame needs nothing that takes long to load, and what does is loaded once."""
+"""The frame needs no slow import, and slow imports happen once."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_target_may_begin_with_the_token_that_pads() -> None:
 
 @torch.no_grad()
 def test_grouped_heads_are_full_heads_with_equal_keys_and_values() -> None:
-    """Neighbouring heads of queries share."""
+    """Neighbouring query heads share keys and values."""
     grouped = tiny_transformer(n_heads=6, n_kv_heads=2).double()
     weights = dict(grouped.state_dict())
     for name, weight in weights.items():
@@ -161,7 +161,7 @@ def test_grouped_heads_are_full_heads_with_equal_keys_and_values() -> None:
 
 @torch.no_grad()
 def test_a_head_of_any_width_is_written_out() -> None:
-    """One layer's self-attention of 3 heads, 14 wide, by einsum."""
+    """One layer's self-attention with 3 heads of width 14, by einsum."""
     model, src, tgt = with_pair(tiny_transformer(d_head=14).double())
     record = trace_of(model, src, tgt)
     attention = model.encoder.get_submodule("layers.0.self_attn")
@@ -252,7 +252,7 @@ def test_which_layers_have_biases(choices: dict[str, object], biased: set[str]) 
 
 @torch.no_grad()
 def test_untransposed_merging_deals_the_rows_of_heads_out() -> None:
-    """values.reshape(batch, length, d_model) of (batch, heads, length, d_head), as it was published."""
+    """As published: (batch, heads, length, d_head) reshaped to (batch, length, d_model) without transposing."""
     model, src, tgt = with_pair(tiny_transformer(**UNTRANSPOSED).double())
     trace = trace_of(model, src, tgt)
     for path, n in (("encoder.layers.0.self_attn", 7), ("decoder.layers.2.cross_attn", 5)):
@@ -275,7 +275,7 @@ def test_untransposed_merging_is_decoded_from_the_whole_target_at_each_step() ->
 
 
 def test_a_skeleton_without_memory_for_weights_has_its_tables() -> None:
-    """Sinusoids and buckets are not in files: they must be there before the weights come."""
+    """Sinusoids and buckets are not in files: they must exist before the weights are loaded."""
     for positions in ("sinusoidal", "relative", "rotary"):
         with torch.device("meta"):
             skeleton = Transformer(tiny_transformer(positions=positions).config)

@@ -249,7 +249,7 @@ def test_a_configuration_from_before_a_choice_was_there_opens_without_it() -> No
 
 
 def test_a_factor_of_one_is_no_factor() -> None:
-    """1.0 == True in Python: two configurations that mean different models must not be equal."""
+    """1.0 == True in Python, but configurations of different models must not be equal."""
     for name in ("attention_scale", "embedding_scale", "logits_scale"):
         for one in (1, 1.0):
             config = tiny_config(**{name: one})
@@ -259,7 +259,7 @@ def test_a_factor_of_one_is_no_factor() -> None:
 
 
 def test_every_field_is_read_by_the_model_and_set_outside_it() -> None:
-    """By a layout, a mapping file or a plan: no field without a use."""
+    """Set by a layout, a mapping file or a plan: every field has a use."""
     package = Path(transformer.__file__).parent
     model, layouts = (
         "\n".join(path.read_text(encoding="utf-8") for path in paths)
@@ -292,7 +292,7 @@ def test_presets_make_models() -> None:
 
 
 def test_base_is_the_papers() -> None:
-    """Section 3 and table 3's first row."""
+    """See section 3 and the first row of table 3."""
     base = preset("base", src_vocab_size=37_000, tgt_vocab_size=37_000)
     assert (base.n_encoder_layers, base.n_decoder_layers) == (6, 6)
     assert (base.d_model, base.d_ff, base.n_heads, base.d_head) == (512, 2048, 8, 64)
@@ -301,7 +301,7 @@ def test_base_is_the_papers() -> None:
 
 
 def n_parameters(**changes: object) -> float:
-    """In millions, of the base model with the paper's 37,000 sub-words for both sides; no memory is taken."""
+    """Millions of parameters of the base model with the paper's 37,000 shared sub-words; allocates no memory."""
     config = preset("base", src_vocab_size=37_000, tgt_vocab_size=37_000, share_embeddings=True, **changes)
     with torch.device("meta"):
         return sum(p.numel() for p in Transformer(config).parameters()) / 1e6
@@ -325,7 +325,7 @@ TABLE_3: list[tuple[dict[str, object], int]] = [
 def test_as_many_parameters_as_in_table_3(changes: dict[str, object], millions: int) -> None:
     """Within 7 percent, since "about 37,000" sub-words (section 5.1) is not exact.
 
-    The vocabulary cancels in the difference from base, which leaves twice the rounding of the table.
+    The vocabulary cancels in differences from base; the tolerance is twice the table's rounding.
     """
     assert n_parameters(**changes) == pytest.approx(millions, rel=0.07)
     if "d_model" not in changes:

@@ -1,4 +1,4 @@
-"""What enters the first layer, for each choice."""
+"""The input of the first layer, for each choice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VOCAB, LENGTH, START, D_MODEL = 29, 5, 4, 66
 
 
 def run(**choices: object) -> tuple[Embedding, Tensor, Tensor, dict[str, Tensor]]:
-    """The module, all its weights random; ids, what it makes of them from position 4 on, its records."""
+    """A module with random weights; ids, its output for them from position 4 on, and what it records."""
     module = Embedding(VOCAB, tiny_config(**choices)).eval()
     generator = torch.Generator().manual_seed(0)
     for parameter in module.parameters():

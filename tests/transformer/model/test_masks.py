@@ -1,4 +1,4 @@
-"""Which query may look at which key: True = may attend, rows are queries, columns are keys."""
+"""Which query may attend to which key: True = may attend, rows are queries, columns are keys."""
 
 from __future__ import annotations
 

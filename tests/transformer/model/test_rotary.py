@@ -1,4 +1,4 @@
-"""Rotary positions as products of complex numbers, and as Hugging Face's Llama computes them."""
+"""Rotary positions against products of complex numbers and Hugging Face's Llama."""
 
 from __future__ import annotations
 

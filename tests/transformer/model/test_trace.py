@@ -1,4 +1,4 @@
-"""The tap: what it records and under which name, what an edit does, and that nobody sees another's run."""
+"""The tap: recorded tensors and their names, edits, and that users never see each other's runs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_path_is_a_module_and_the_prefix_of_its_parameters(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_recorded_is_what_was_computed_with(kind: str) -> None:
-    """Each number can be followed back to the numbers it came from."""
+    """Each number can be traced back to its inputs."""
     model = tiny_transformer(**KINDS[kind], norm_position="pre")
     trace = trace_of(model, *batch(model.config))
     modules = dict(model.named_modules())
@@ -227,7 +227,7 @@ def test_keep_chooses_what_is_stored() -> None:
 
 
 class Watch:
-    """A tap that notices when a tensor that went through it is written into afterwards."""
+    """A tap that notices later in-place changes of a tensor that passed through it."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, Tensor, int, Tensor]] = []
@@ -266,14 +266,14 @@ def test_an_edit_is_recorded_and_gone_on_with() -> None:
 
 
 def changed(tensor: Tensor) -> Tensor:
-    """Unequally more of everything, as a softmax or a norm undoes the same for all; closed becomes open."""
+    """A change that no softmax or norm undoes: different for each number; a mask becomes fully open."""
     if tensor.dtype == torch.bool:
         return ~tensor
     return tensor + torch.linspace(0, 9, tensor.numel()).view_as(tensor)
 
 
 def test_every_path_can_be_edited() -> None:
-    """What comes back from any tap is what the model continues with."""
+    """The model continues with the tensor that a tap returns."""
     model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
     for path in plain:
@@ -282,7 +282,7 @@ def test_every_path_can_be_edited() -> None:
 
 
 def test_one_run_patched_into_another() -> None:
-    """With the other sentence's memory the decoder says what it says to the other sentence."""
+    """With the other sentence's memory the decoder gives its logits for the other sentence."""
     model, src, tgt = with_pair(tiny_transformer())
     other = random_ids(29, *src.shape, seed=7)
     other[1, 4:] = 0
@@ -305,7 +305,7 @@ def test_an_edit_that_changes_the_shape_is_refused() -> None:
     "path", ["src_embedding.positions", "encoder.layers.0.resid_pre", "encoder.layers.0.self_attn.mask"]
 )
 def test_an_edit_may_write_into_its_tensor(path: str) -> None:
-    """It changes neither the model, nor what was recorded before, nor the mask of the next layer."""
+    """It changes neither the model, nor earlier records, nor the next layer's mask."""
     model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
     recorder = Recorder({path: lambda x: x.zero_()})
@@ -321,7 +321,7 @@ def test_an_edit_may_write_into_its_tensor(path: str) -> None:
 
 
 def test_users_who_share_a_model_do_not_share_a_run() -> None:
-    """Many threads, one model: each records its own sentence with its own edit, as if it were alone."""
+    """Many threads, one model: each records its own sentence with its own edit, as if alone."""
     model = tiny_transformer()
     sources = [random_ids(29, 1, 3 + i, seed=i) for i in range(8)]
     targets = [random_ids(31, 1, 2 + i, seed=i) for i in range(8)]
@@ -348,7 +348,7 @@ def test_no_tap_hands_everything_back() -> None:
 
 
 def test_a_model_keeps_nothing_of_a_run() -> None:
-    """What a run leaves on the model is nothing: no attribute, no buffer, no hook."""
+    """A run leaves nothing on the model: no attribute, no buffer, no hook."""
     model = Transformer(tiny_config(), torch.Generator().manual_seed(0)).eval()
     before = {name: dict(vars(module)) for name, module in model.named_modules()}
     trace_of(model, *batch(model.config))

@@ -1,4 +1,4 @@
-"""A challenge set: what is read, what counts as kept, what is a loop, and the command that scores it."""
+"""A challenge set: its format, what counts as kept, what is a loop, and the command that scores it."""
 
 from __future__ import annotations
 

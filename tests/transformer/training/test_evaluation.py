@@ -1,4 +1,4 @@
-"""Scores of whole files: in order, by beam as well, and sacrebleu's own figures."""
+"""Scores of whole files: in order, with beam search too, and equal to sacrebleu's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SENTENCES = ["I see the dog.", "Yesterday a cat saw the dogs!", "The cat.", "I d
 
 
 def some_end() -> LoadedModel:
-    """Random weights, with which some targets come to an end and others reach their limit."""
+    """A model with random weights, for which some targets end and others reach their limit."""
     loaded = tiny_subword_model(1)
     loaded.model.generator.bias[EOS_ID] = 2
     return replace(loaded, settings=replace(loaded.settings, no_repeat_ngram_size=0))
@@ -42,7 +42,7 @@ def test_sentences_come_back_in_their_order() -> None:
 
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_translation_does_not_depend_on_the_sentences_beside_it(beam: int) -> None:
-    """Not even one that never ends, whose length is that of its own limit."""
+    """Not even a target that never ends, whose length is its own limit."""
     for loaded in (some_end(), tiny_subword_model(2)):
         alone = [translate_all(loaded, [text], beam_size=beam)[0] for text in SENTENCES]
         assert translate_all(loaded, SENTENCES, beam_size=beam) == alone

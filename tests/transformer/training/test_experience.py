@@ -1,4 +1,4 @@
-"""What is noted of the training pairs, and that a model's folder keeps it."""
+"""The statistics of the training pairs, and their place in a model's folder."""
 
 from __future__ import annotations
 

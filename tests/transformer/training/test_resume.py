@@ -32,7 +32,7 @@ CHOICES = [
 
 SEED = 1
 N_CALLS = 45_000
-"""Fewer calls of our functions than any training run makes, even one that only has to finish."""
+"""Fewer calls of our functions than any training run makes, even one that only has to finish up."""
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def die_at_call(number: int) -> None:
 
 
 def test_killed_at_random_moments(files: list[str], unbroken: Path, tmp_path: Path) -> None:
-    """Moments are counted in calls, so that they are the same on every machine."""
+    """Moments are counted in calls, so they are the same on every machine."""
     out, rng = tmp_path / "model", random.Random(SEED)
     begin, go_on = [*files, *CHOICES, "--out", str(out)], ["--resume", "--out", str(out)]
     for _ in range(6):

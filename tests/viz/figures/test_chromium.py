@@ -1,4 +1,4 @@
-"""Which Chromium is taken."""
+"""Which Chromium is chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the lessons: softmax by its divisor, a bar for each token, and a map of vectors."""
+"""The figures of the lessons: softmax by divisor, a bar for each token, and a map of vectors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_each_token_has_its_bar_with_its_position() -> None:
 
 
 def test_a_map_keeps_the_distances_of_a_plane() -> None:
-    """Vectors that lie in a plane of many dimensions lie on the map as they do there."""
+    """Vectors in a plane of a high-dimensional space keep their distances on the map."""
     rng = np.random.default_rng(3)
     flat = rng.normal(size=(7, 2)) * (5, 1)
     basis, _ = np.linalg.qr(rng.normal(size=(11, 2)))

@@ -1,4 +1,4 @@
-"""What figures have in common: where a title stands."""
+"""Common to all figures: the place of the title."""
 
 from __future__ import annotations
 

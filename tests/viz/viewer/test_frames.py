@@ -1,4 +1,4 @@
-"""The first frame of a run: its weights, tokens and masks; for a long run only what is needed first."""
+"""The first frame of a run: weights, tokens and masks; for a long run only what is needed first."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
 
 
 def test_sides_and_depths_are_unequal_here() -> None:
-    """So that a swapped axis or stack could not hide in these tests."""
+    """A swapped axis or stack can't hide in these tests."""
     own = viewed("words")[2]
     assert len(own.sides["encoder"].tokens) != len(own.sides["decoder"].tokens)
     assert own.attentions["encoder"].n_layers != own.attentions["decoder"].n_layers
@@ -85,7 +85,7 @@ def test_the_tokens_and_what_is_known_of_them_are_told(kind: str) -> None:
 
 
 def test_a_closed_cell_has_its_reason() -> None:
-    """Padding among the tokens, as ids can be typed where a model came without a tokenizer."""
+    """Padding among the tokens, since ids can be typed for a model without a tokenizer."""
     loaded = tiny_model(2)
     pad, cat, dog = 0, *loaded.source.encode("cat dog").ids
     run = force(
@@ -183,7 +183,7 @@ def test_hostile_tokens_travel_as_text() -> None:
 
 
 def test_numbers_that_are_none_travel_and_break_nothing() -> None:
-    """Of a model with broken weights every weight is NaN."""
+    """With broken weights all attention is NaN."""
     loaded = tiny_model(2)
     state = dict(loaded.model.state_dict())
     state["encoder.layers.0.self_attn.w_q.weight"][:] = torch.nan

@@ -1,4 +1,4 @@
-"""Every piece of a run has the numbers of the trace, and no piece name breaks anything."""
+"""Every piece of a run has the trace's numbers, and no piece name causes an error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from viz.viewer.frames import piece, run_frame, update_frame
 from viz.viewer.viewer_run import ViewerRun, view_weights
 
 KINDS = ("words", "rotary")
-"""With heads of keys and values of their own, and with shared ones; test_viewer_run has every kind."""
+"""Kinds with separate and with shared key and value heads; test_viewer_run has every kind."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

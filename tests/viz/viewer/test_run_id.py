@@ -1,4 +1,4 @@
-"""A run is told from every other, and what is chosen in it makes it no other."""
+"""A run's id differs from every other run's, and does not depend on what is chosen in it."""
 
 from __future__ import annotations
 
