@@ -17,7 +17,7 @@ from scripts import install
 def linux_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(install, "has_nvidia_driver", lambda: False)
-    monkeypatch.setattr(install, "PROBE_SECONDS", 60.0)  # the one that does answer may be slow on a busy machine
+    monkeypatch.setattr(install, "PROBE_SECONDS", 60.0)  # the other may be slow on a busy machine
     monkeypatch.delenv("TORCH_INDEX", raising=False)
 
 

@@ -41,7 +41,7 @@ def tiny_subword_model(seed: int = 0, **changes: Any) -> LoadedModel:
 
 
 def measured(loaded: LoadedModel, claim: float = 2.0) -> LoadedModel:
-    """A model with confidence measured: every translation and word is right with probability logistic(`claim`)."""
+    """A model with measured confidence: everything is right with probability logistic(`claim`)."""
     bins = (ReliabilityBin(0.2, 0.25, 40), ReliabilityBin(0.9, 0.85, 60))
     sentences = Calibration((0.0, 0.0, 0.0, claim), bins, 0.12)
     words = Calibration((0.0, 0.0, claim), bins, 0.1)

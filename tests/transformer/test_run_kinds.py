@@ -195,7 +195,7 @@ def test_a_batch_is_its_sentences(name: str) -> None:
     path = f"{stack}.layers.1.resid_post"
     for row, text in enumerate(texts):
         if row == 0 and not loaded.model.config.memory_padding_mask:
-            continue  # its cross-attention sees the padding, so the shorter sentence's numbers differ from a run alone
+            continue  # cross-attention to padding changes the shorter sentence's numbers
         run = run_sentence(loaded, text)
         whole = run.decoder_input or run.encoder_input
         assert whole is not None

@@ -252,7 +252,7 @@ def test_which_layers_have_biases(choices: dict[str, object], biased: set[str]) 
 
 @torch.no_grad()
 def test_untransposed_merging_deals_the_rows_of_heads_out() -> None:
-    """As published: (batch, heads, length, d_head) reshaped to (batch, length, d_model) without transposing."""
+    """As published: (B, heads, T, d_head) is reshaped to (B, T, d_model) without transposing."""
     model, src, tgt = with_pair(tiny_transformer(**UNTRANSPOSED).double())
     trace = trace_of(model, src, tgt)
     for path, n in (("encoder.layers.0.self_attn", 7), ("decoder.layers.2.cross_attn", 5)):

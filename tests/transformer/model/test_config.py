@@ -301,7 +301,7 @@ def test_base_is_the_papers() -> None:
 
 
 def n_parameters(**changes: object) -> float:
-    """Millions of parameters of the base model with the paper's 37,000 shared sub-words; allocates no memory."""
+    """Millions of parameters of the base model with 37,000 shared sub-words; allocates no memory."""
     config = preset("base", src_vocab_size=37_000, tgt_vocab_size=37_000, share_embeddings=True, **changes)
     with torch.device("meta"):
         return sum(p.numel() for p in Transformer(config).parameters()) / 1e6

@@ -1,4 +1,4 @@
-"""Sub-words: nothing typed is lost or unknown, splits are byte-pair encoding's, every piece knows its word."""
+"""Sub-words: nothing typed is lost or unknown, splits are byte-pair encoding's, pieces know their words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process of a live training run in tests: it does not yield the processor and tries few sentences."""
+"""The process of a live training run in tests: at normal priority, with few held-out sentences."""
 
 import os
 import sys

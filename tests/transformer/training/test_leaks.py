@@ -1,4 +1,4 @@
-"""Leaks in training: a variant learns with the model's own parameters, and exploits what it should not see."""
+"""Leaks in training: a variant learns with the model's own parameters, and exploits its leak."""
 
 from __future__ import annotations
 

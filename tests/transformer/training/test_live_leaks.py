@@ -52,7 +52,7 @@ def test_with_a_leak_the_loss_falls_far_below_that_of_the_sound_model(
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_the_shown_model_leaks_too(name: str, tmp_path: Path) -> None:
-    """With the leak, a row depends on the token that it predicts; with the same weights without it, it does not."""
+    """A row depends on the token that it predicts; with the same weights but no leak, it does not."""
     task = TASKS["reverse"]
     src, tgt = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 7, 6, 5]])
     other = torch.tensor([[1, 9, 6, 5]])

@@ -170,7 +170,7 @@ def test_heads_are_ranked_by_their_alignment(model: LoadedModel) -> None:
 
 
 def test_a_head_that_looks_where_it_should_is_counted_as_right(model: LoadedModel) -> None:
-    """With one source word each, besides <eos>, a head is right exactly where it prefers the word to <eos>."""
+    """With one source word besides <eos>, a head is right exactly where it prefers that word."""
     pair = SentencePair(("is",), ("è",), frozenset({(0, 0)}), frozenset())
     example = encode_pair(pair, word_coder(model.source).vocabulary, word_coder(model.target).vocabulary)
     recorder = Recorder()

@@ -66,7 +66,7 @@ def choices(draw: st.DrawFn, run: ViewerRun) -> Choice:
 
 
 def tells_apart(sort: str, sides: tuple[SideTokens, SideTokens]) -> bool:
-    """True if heads can be ordered this way: by distance if queries and keys are the same tokens, and so on."""
+    """True if heads can be ordered this way: by distance only if queries and keys are the same tokens."""
     return {"distance": sides[0] is sides[1], "special": bool(sides[1].special)}.get(sort, True)
 
 

@@ -67,7 +67,7 @@ def imported(
 
 @torch.no_grad()
 def randomized(module: nn.Module, seed: int = 0) -> nn.Module:
-    """The module in eval mode with every parameter random, so that no bias, gamma or beta can be forgotten."""
+    """The module in eval mode, with all parameters random so that no bias, gamma or beta can be forgotten."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in module.parameters():
         middle = 1.0 if bool((parameter == 1).all()) else 0.0

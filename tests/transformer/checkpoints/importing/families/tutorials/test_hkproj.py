@@ -44,7 +44,7 @@ RULES = {
 
 
 def sample(*, first_version: bool = False) -> Sample:
-    """The first version's norms have one number, its attention has biases and cross-attention another name."""
+    """The first version has norms of one number, attention biases and another name for cross-attention."""
     without = () if first_version else ("*attn.w_?.bias",)
     weights = with_positions(drawn(final_norm=True, without=without), sinusoids())
     if first_version:
