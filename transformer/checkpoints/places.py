@@ -51,7 +51,7 @@ def place_of(name_or_path: str | Path) -> Path:
 
 
 def is_own(path: Path) -> bool:
-    """Whether it is a folder that Headlight saved: a shipped one, or one with its vocabulary.json."""
+    """True if it is a folder that Headlight saved: a shipped one, or one with its vocabulary.json."""
     return path.parent == MODELS or (path / VOCABULARY).is_file()
 
 

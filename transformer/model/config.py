@@ -81,7 +81,7 @@ class TransformerConfig(Choices):
         return bases[layer] if bases else self.position_base
 
     def ends_with_norm(self, stack: Literal["encoder", "decoder"]) -> bool:
-        """Whether a stack has a final norm."""
+        """True if a stack has a final norm."""
         return self.final_norm in (True, stack)
 
     def to_dict(self) -> dict[str, Any]:

@@ -150,7 +150,7 @@ def _options(run: ViewerRun, attention: AttentionView) -> dict[str, Sequence[str
 
 
 def _tells_apart(sort: str, run: ViewerRun, attention: AttentionView) -> bool:
-    """Whether heads can differ in what they are sorted by."""
+    """True if heads can differ in what they are sorted by."""
     if attention.n_layers * attention.n_heads < 2:
         return sort == "layer"
     match sort:

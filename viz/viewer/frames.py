@@ -54,12 +54,12 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def is_short(run: ViewerRun) -> bool:
-    """Whether the grid shows every weight of a run."""
+    """True if the grid shows every weight of a run."""
     return run.longest <= MAX_SHORT
 
 
 def comes_at_once(run: ViewerRun, max_bytes: int = MAX_BYTES) -> bool:
-    """Whether a run is short, and all its weights are few bytes."""
+    """True if a run is short, and all its weights are few bytes."""
     n_weights = sum(view.n_layers * view.n_heads * view.allowed.size for view in run.attentions.values())
     return is_short(run) and n_weights * np.dtype(np.float32).itemsize <= max_bytes
 
@@ -192,7 +192,7 @@ def _codes(attention: AttentionView) -> NDArray[np.uint8]:
 
 
 def _is_causal(codes: NDArray[np.uint8]) -> bool:
-    """Whether exactly the keys after each query are closed, for the first reason."""
+    """True if exactly the keys after each query are closed, for the first reason."""
     return np.array_equal(codes, np.triu(np.ones_like(codes), 1))
 
 

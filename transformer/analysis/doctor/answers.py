@@ -240,7 +240,7 @@ def _with_bits(weight: Weight, samples: Tensor | None) -> _Sampled:
 
 
 def _is_clear(more: Tensor) -> bool:
-    """Whether a higher surprise at the same tokens, or sentences, is clearly higher."""
+    """True if a higher surprise at the same tokens, or sentences, is clearly higher."""
     if len(more) < _FEWEST:
         return False
     mean, error = float(more.mean()), float(more.std()) / math.sqrt(len(more))

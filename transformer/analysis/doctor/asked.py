@@ -52,7 +52,7 @@ def figure(weight: Weight, question: WeighedQuestion) -> str:
 
 
 def answer_findings(questions: Sequence[Question], weighing: Weighing | None) -> list[Finding]:
-    """Whether an answer taken surprises the model clearly more than another.
+    """Check whether an answer taken surprises the model clearly more than another.
 
     Args:
         questions: that were asked.

@@ -60,7 +60,7 @@ class HeadView:
 
     @property
     def rests(self) -> bool:
-        """Whether the favourite of each sentence is a position that every sentence has."""
+        """True if the favourite of each sentence is a position that every sentence has."""
         return all(resting for *_, resting in self.favourites)
 
 
@@ -111,7 +111,7 @@ def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView
 
 
 def uniform_findings(view: AttentionView) -> list[Finding]:
-    """Whether some heads attend to all open keys uniformly, whatever they are."""
+    """Check whether some heads attend to all open keys uniformly, whatever they are."""
     entropies = {head: seen.entropy for head, seen in view.heads.items() if seen.entropies}
     even = [head for head, entropy in entropies.items() if entropy > UNIFORM]
     highest = max(entropies.values(), default=0.0)
@@ -133,7 +133,7 @@ def uniform_findings(view: AttentionView) -> list[Finding]:
 
 
 def collapsed_findings(view: AttentionView) -> list[Finding]:
-    """Whether some heads attend to a single word of the sentence from every query."""
+    """Check whether some heads attend to a single word of the sentence from every query."""
     seen = {head: found for head, found in view.heads.items() if found.favourites}
     fixed = {head: found for head, found in seen.items() if found.collapse > COLLAPSED}
     bad = {head: found for head, found in fixed.items() if not found.rests}

@@ -42,7 +42,7 @@ def later_difference(loaded: LoadedModel, probe: Probe) -> float:
 
 
 def causality_findings(difference: float) -> list[Finding]:
-    """Whether `later_difference` is exactly zero, as it must be."""
+    """Check whether `later_difference` is exactly zero, as it must be."""
     if difference == 0:
         return fine("A later target token changes nothing earlier", "largest difference 0, exactly")
     if math.isnan(difference):
@@ -74,7 +74,7 @@ def causality_findings(difference: float) -> list[Finding]:
 
 @torch.inference_mode()
 def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
-    """Whether padding after the sentence changes the output for its words."""
+    """Check whether padding after the sentence changes the output for its words."""
     model = loaded.model
     if not any(_pads(words, model.config.pad_id) for words in (source_words(loaded), target_words(loaded))):
         return []  # neither the model nor its tokenizer knows padding
@@ -142,7 +142,7 @@ def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
 
 @torch.inference_mode()
 def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
-    """Whether the output depends on the source's words, and on words elsewhere in the sentence."""
+    """Check whether the output depends on the source's words, and on words elsewhere in the sentence."""
     model, output = loaded.model, probe.run(loaded.model)
     moved: dict[str, float] = {}
     if probe.src is not None:

@@ -115,7 +115,7 @@ class Patient:
 
     @property
     def has_decoder(self) -> bool:
-        """Whether the model has a decoder."""
+        """True if the model has a decoder."""
         return self.loaded.model.config.n_decoder_layers > 0
 
     @cached_property

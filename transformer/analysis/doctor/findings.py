@@ -64,7 +64,7 @@ class Diagnosis:
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to worry about."""
+        """True if there is nothing to worry about."""
         return not self.of("problem", "warning")
 
 

@@ -66,7 +66,7 @@ def _weighed(rows: Tensor, norm: Norm | None) -> Tensor:
 
 
 def dead_findings(model: Transformer) -> list[Finding]:
-    """Whether some heads' output is negligible next to the others'."""
+    """Check whether some heads' output is negligible next to the others'."""
     strengths = {
         (heads.path, head): strength
         for heads in attentions(model)
@@ -99,7 +99,7 @@ def dead_findings(model: Transformer) -> list[Finding]:
 
 
 def duplicate_findings(model: Transformer) -> list[Finding]:
-    """Whether two heads of one attention have the same circuits."""
+    """Check whether two heads of one attention have the same circuits."""
     pairs, highest, compared = [], 0.0, False
     for heads in attentions(model):
         looking, moving = _cosines(heads.q, heads.k), _cosines(heads.o.transpose(1, 2), heads.v)

@@ -18,7 +18,7 @@ _PIECE = 1 << 22
 
 
 def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
-    """Whether every weight of the model has a tensor, and every tensor a weight.
+    """Check whether every weight of the model has a tensor, and every tensor a weight.
 
     Args:
         keys: how the files' names fitted.
@@ -57,7 +57,7 @@ def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
 
 
 def tied_findings(keys: KeyReport, raw: RawCheckpoint, config: TransformerConfig) -> list[Finding]:
-    """Whether a matrix that the model has once and the files have twice is the same in both.
+    """Check whether a matrix that the model has once and the files have twice is the same in both.
 
     Args:
         keys: how the files' names fitted.

@@ -7,7 +7,7 @@ from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 
 
 def layout_findings(report: ImportReport) -> list[Finding]:
-    """Whether the files or the user named the family; a guess among related ones is a warning."""
+    """Check whether the files or the user named the family; a guess among related ones is a warning."""
     asked = next((question for question in report.questions if question.name == LAYOUT), None)
     if asked is None or asked.answered:
         told = "by its files" if asked is None else "as you answered"

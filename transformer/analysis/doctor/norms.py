@@ -54,7 +54,7 @@ def gammas(model: Transformer) -> list[Gammas]:
 
 
 def norm_findings(model: Transformer) -> list[Finding]:
-    """Whether the norms' gammas are typical of trained models."""
+    """Check whether the norms' gammas are typical of trained models."""
     norms = gammas(model)
     findings = [
         *_closed(norms),

@@ -38,7 +38,7 @@ def coded_sides(loaded: LoadedModel) -> list[CodedSide]:
 
 
 def size_findings(loaded: LoadedModel) -> list[Finding]:
-    """Whether each token of the tokenizer has a row in the embedding, and each row a token."""
+    """Check whether each token of the tokenizer has a row in the embedding, and each row a token."""
     findings = []
     numbers = []
     for side in coded_sides(loaded):
@@ -55,7 +55,7 @@ def size_findings(loaded: LoadedModel) -> list[Finding]:
 
 
 def special_findings(loaded: LoadedModel) -> list[Finding]:
-    """Whether the tokens that begin and end a sentence are there, each with a row in the embedding."""
+    """Check whether the tokens that begin and end a sentence are there, each with a row in the embedding."""
     outside = [
         f"{name} {what} (id {index:,})" for name, what, index, rows in _specials(loaded) if index >= rows
     ]

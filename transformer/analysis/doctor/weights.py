@@ -38,7 +38,7 @@ class TensorSummary:
 
     @property
     def finite(self) -> bool:
-        """Whether every value is finite."""
+        """True if every value is finite."""
         return not self.n_nan and not self.n_infinite
 
 
@@ -56,7 +56,7 @@ def measure(name: str, tensor: Tensor) -> TensorSummary:
 
 
 def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> list[Finding]:
-    """Whether any weight is NaN or infinite: a single one can spoil every output.
+    """Check whether any weight is NaN or infinite: a single one can spoil every output.
 
     Args:
         numbers: of every tensor.
@@ -88,7 +88,7 @@ def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> l
 
 
 def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
-    """Whether a matrix is constant: all zeros, or any other value.
+    """Check whether a matrix is constant: all zeros, or any other value.
 
     Vectors are left out: biases often start as zeros and gammas as ones, and may stay there.
     """

@@ -129,7 +129,7 @@ class Family:
 
 
 def may_be(raw: RawCheckpoint, *model_types: str) -> bool:
-    """Whether config.json says one of these model types, or none.
+    """True if config.json says one of these model types, or none.
 
     Other models have the same names of tensors but compute something else.
     """

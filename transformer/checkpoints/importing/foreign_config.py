@@ -64,7 +64,7 @@ class ForeignConfig:
         return self._values.get(name) is not None
 
     def leaves_out(self, name: str) -> bool:
-        """Whether the name is missing: transformers then uses its default, but not for null."""
+        """True if the name is missing: transformers then uses its default, but not for null."""
         return name not in self._values
 
     def get(self, name: str, default: Any = None) -> Any:

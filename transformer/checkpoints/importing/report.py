@@ -109,7 +109,7 @@ class KeyReport:
 
     @property
     def fits(self) -> bool:
-        """Whether every weight of the model is filled."""
+        """True if every weight of the model is filled."""
         return not self.missing and not self.misshaped
 
 

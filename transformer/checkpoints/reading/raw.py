@@ -135,7 +135,7 @@ class RawCheckpoint:
         return max((int(match[1]) + 1 for match in found if match), default=0)
 
     def same_numbers(self, one: str, other: str) -> bool:
-        """Whether both names exist and are the same bytes of the file."""
+        """True if both names exist and are the same bytes of the file."""
         if one not in self.tensors or other not in self.tensors:
             return False
         first, second = self.tensors[one].name, self.tensors[other].name

@@ -180,7 +180,7 @@ def by_role(named: Mapping[str, Token]) -> list[Token]:
 
 
 def _is_plain(token: AddedToken) -> bool:
-    """Whether the files have only its text."""
+    """True if the files have only its text."""
     return repr(token) == repr(AddedToken(token.content, special=True))
 
 

@@ -14,7 +14,7 @@ _REQUIRED = {"d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether config.json is one of ours."""
+    """True if config.json is one of ours."""
     return raw.json("config.json").keys() >= _REQUIRED
 
 

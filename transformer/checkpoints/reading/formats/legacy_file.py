@@ -34,7 +34,7 @@ _DAMAGED = "is cut off or damaged: copy or download it again."
 
 
 def looks_like_legacy(head: bytes) -> bool:
-    """Whether a file with this beginning is in this format."""
+    """True if a file with this beginning is in this format."""
     return any(beginning in head[:_MAGIC_WITHIN] for beginning in _BEGINNINGS)
 
 

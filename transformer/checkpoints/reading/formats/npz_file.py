@@ -50,7 +50,7 @@ class _Head(NamedTuple):
 
 
 def looks_like_npz(head: bytes) -> bool:
-    """Whether the first entry of a zip is a NumPy array."""
+    """True if the first entry of a zip is a NumPy array."""
     n_name = int.from_bytes(head[_NAME_LENGTH_AT : _NAME_LENGTH_AT + 2], "little")
     return head.startswith(ZIP_MAGIC) and head[_NAME_AT : _NAME_AT + n_name].endswith(_SUFFIX.encode())
 

@@ -27,7 +27,7 @@ _DAMAGED = "copy or download it again"
 
 
 def looks_like_safetensors(head: bytes) -> bool:
-    """Whether a file with this beginning is a safetensors file."""
+    """True if a file with this beginning is a safetensors file."""
     return head[_LENGTH_BYTES : _LENGTH_BYTES + 1] == b"{"
 
 

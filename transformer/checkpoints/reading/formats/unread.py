@@ -81,7 +81,7 @@ def describe_zip(names: Collection[str]) -> str:
 
 
 def is_lfs_pointer(head: bytes) -> bool:
-    """Whether a file is a Git LFS pointer instead of the file itself."""
+    """True if a file is a Git LFS pointer instead of the file itself."""
     return head.startswith(_LFS)
 
 

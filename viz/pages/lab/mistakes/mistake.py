@@ -107,7 +107,7 @@ class Symptom:
 
     @property
     def shows(self) -> bool:
-        """Whether the limit tells the two apart. It can't in a sentence that is too short for the mistake."""
+        """True if the limit tells the two apart. It can't in a sentence that is too short for the mistake."""
         return (self.broken > self.limit) != (self.sound > self.limit) or self.broken != self.broken
 
 

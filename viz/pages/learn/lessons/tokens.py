@@ -26,7 +26,7 @@ _WORDS = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def is_encoder(subject: Subject) -> bool:
-    """Whether the sentence is read by an encoder; by a decoder else."""
+    """True if the sentence is read by an encoder; by a decoder else."""
     return subject.run.encoder_input is not None
 
 

@@ -67,7 +67,7 @@ _OTHER_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuest
 
 
 def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
-    """Whether a model whose files have no generator takes its embedding for one, when nothing else is known.
+    """True if a model whose files have no generator takes its embedding for one, when nothing else is known.
 
     Args:
         raw: the checkpoint.

@@ -57,7 +57,7 @@ _GATE = "layers.0.feed_forward.w1.weight"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Meta's names, and the gated feed-forward."""
+    """True if there are Meta's names, and the gated feed-forward."""
     return {_WORDS, _QUERIES, _GATE} <= raw.tensors.keys()
 
 

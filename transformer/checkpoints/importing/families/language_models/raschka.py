@@ -97,12 +97,12 @@ _ACTIVATIONS = {
 
 
 def is_gpt(raw: RawCheckpoint) -> bool:
-    """Whether there are the book's names, and its plain feed-forward."""
+    """True if there are the book's names, and its plain feed-forward."""
     return {_WORDS, _QUERIES, _GPT_IN} <= raw.tensors.keys()
 
 
 def is_rotary(raw: RawCheckpoint) -> bool:
-    """Whether there are the book's names, and the gated feed-forward of its Llama."""
+    """True if there are the book's names, and the gated feed-forward of its Llama."""
     return {_WORDS, _QUERIES, _GATE} <= raw.tensors.keys()
 
 

@@ -46,7 +46,7 @@ _HEAD = "blocks.0.sa.heads.0.query"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is the lecture's table of tokens, alone (its bigram model) or with layers of heads."""
+    """True if there is the lecture's table of tokens, alone (its bigram model) or with layers of heads."""
     return _WORDS in raw.tensors and (f"{_HEAD}.weight" in raw.tensors or _is_bigram(raw))
 
 

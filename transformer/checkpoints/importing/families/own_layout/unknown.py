@@ -108,12 +108,12 @@ def _stack(stack: Stack) -> str:
 
 
 def is_norm(name: str, shape: tuple[int, ...]) -> bool:
-    """Whether it is called as a part of a norm is, and has its shape."""
+    """True if it is called as a part of a norm is, and has its shape."""
     return len(shape) == 1 and _NORM.search(name.lower()) is not None
 
 
 def is_attention(name: str) -> bool:
-    """Whether it is called as a part of attention is."""
+    """True if it is called as a part of attention is."""
     return _ATTENTION.search(name.lower()) is not None
 
 

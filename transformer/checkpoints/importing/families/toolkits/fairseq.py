@@ -132,7 +132,7 @@ _FIRST_FINAL_NORM = 2
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are fairseq's decoder and something that fairseq alone stores."""
+    """True if there are fairseq's decoder and something that fairseq alone stores."""
     names = raw.tensors.keys()
     decoder = "decoder.layers.0.fc1.weight" in names and any(
         f"decoder.layers.0.self_attn.{name}" in names for name in ("q_proj.weight", "in_proj_weight")

@@ -123,7 +123,7 @@ _OTHERS = ("_rnn_", "_aan_", "_rms_scale", "_ffn_W3", "_context2_")
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether `arrange` found layers of Marian's encoder and decoder."""
+    """True if `arrange` found layers of Marian's encoder and decoder."""
     return {f"{_FIRST}self_Wq", "decoder.layers.0.context_Wq"} <= raw.tensors.keys()
 
 

@@ -90,7 +90,7 @@ _OF_GATED = {"silu": "SiLU (silu)", "gelu": "GELU (gated-gelu)"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is OpenNMT's decoder with its words."""
+    """True if there is OpenNMT's decoder with its words."""
     return {_TARGET, _QUERIES} <= raw.tensors.keys()
 
 

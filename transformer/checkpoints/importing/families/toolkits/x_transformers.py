@@ -33,7 +33,7 @@ _OLDEST_NORMS = ("layers.0.0.0.weight", "layers.0.0.2.weight")
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether `arrange` found a stack."""
+    """True if `arrange` found a stack."""
     return "decoder.layers.0.self_attn.to_q.weight" in raw.tensors
 
 

@@ -34,7 +34,7 @@ def words(name: str) -> list[str]:
 
 
 def is_positions(name: str) -> bool:
-    """Whether it is a name for a table of positions."""
+    """True if it is a name for a table of positions."""
     return any(
         word in _POSITIONS
         or (word.startswith("pos") and not word.startswith("post"))
@@ -45,7 +45,7 @@ def is_positions(name: str) -> bool:
 
 
 def is_embedding(name: str) -> bool:
-    """Whether it is a name for an embedding and for nothing else."""
+    """True if it is a name for an embedding and for nothing else."""
     return any(
         word in _EMBEDDINGS or word.startswith(("emb", "tok")) or word.endswith(_EMBEDDINGS_END)
         for word in words(name)
@@ -54,12 +54,12 @@ def is_embedding(name: str) -> bool:
 
 
 def is_linear(name: str) -> bool:
-    """Whether it has a word that people give to a linear layer, the last of a model."""
+    """True if it has a word that people give to a linear layer, the last of a model."""
     return any(word in _LINEAR_LAYERS or word.startswith(_LINEAR_LAYERS_BEGIN) for word in words(name))
 
 
 def is_decoder(name: str) -> bool:
-    """Whether the module itself is called decoder: an embedding, or the linear layer of a lone stack."""
+    """True if the module itself is called decoder: an embedding, or the linear layer of a lone stack."""
     return name.removesuffix(".weight").rpartition(".")[2] in ("decoder", "dec")
 
 

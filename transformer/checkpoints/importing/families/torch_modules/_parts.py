@@ -204,7 +204,7 @@ class _Finder:
         return str(self.ask(name, text, _NAMES, _offered(likely)))
 
     def _is_linear(self, name: str) -> bool:
-        """Whether a matrix belongs to a linear layer: its module has a bias, or is called so."""
+        """True if a matrix belongs to a linear layer: its module has a bias, or is called so."""
         if self._has_bias(name):
             return True
         return not is_embedding(name) and (is_linear(name) or (is_decoder(name) and not self.has_sides))

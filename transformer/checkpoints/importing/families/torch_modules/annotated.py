@@ -68,7 +68,7 @@ _BOTH_SAVED_ALIKE = (
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is an attention with its list of four matrices, and the two embeddings."""
+    """True if there is an attention with its list of four matrices, and the two embeddings."""
     names = {"src_embedding", "tgt_embedding", "encoder.layers.0.self_attn.linears.0.weight"}
     return names <= raw.tensors.keys()
 

@@ -67,7 +67,7 @@ RENAMED_PARTS = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether a self-attention of the encoder has its fused layer, and there are both embeddings."""
+    """True if a self-attention of the encoder has its fused layer, and there are both embeddings."""
     names = {"src_embedding", "tgt_embedding", "encoder.layers.0.attention.qkv_layer.weight"}
     return names <= raw.tensors.keys()
 

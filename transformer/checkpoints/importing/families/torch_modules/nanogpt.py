@@ -25,7 +25,7 @@ _FUSED, _WORDS, _GENERATOR = "h.0.attn.c_attn.weight", "wte.weight", "lm_head.we
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are GPT-2's names, the fused projections stored output by input."""
+    """True if there are GPT-2's names, the fused projections stored output by input."""
     if not {_WORDS, _FUSED} <= raw.tensors.keys() or "model_type" in raw.json("config.json"):
         return False
     shape = raw.tensors[_FUSED].shape
@@ -56,13 +56,13 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _is_mingpt(raw: RawCheckpoint) -> bool:
-    """Whether the generator is a matrix of its own, beside tables of earlier positions: nanoGPT ties it."""
+    """True if the generator is a matrix of its own, beside tables of earlier positions: nanoGPT ties it."""
     tied = raw.same_numbers(_GENERATOR, _WORDS)
     return {_GENERATOR, "h.0.attn.bias"} <= raw.tensors.keys() and not tied
 
 
 def _is_build_nanogpt(raw: RawCheckpoint) -> bool:
-    """Whether a trainer's file has the loss under build-nanogpt's name, and not nanoGPT's model_args."""
+    """True if a trainer's file has the loss under build-nanogpt's name, and not nanoGPT's model_args."""
     return "val_loss" in raw.extras and "model_args" not in raw.extras
 
 

@@ -73,7 +73,7 @@ IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether `arrange` found a stack."""
+    """True if `arrange` found a stack."""
     stacks = ("encoder", "decoder")
     return any(f"{stack}.layers.0.self_attn.in_proj_weight" in raw.tensors for stack in stacks)
 

@@ -83,7 +83,7 @@ _QUERIES = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether the encoder has the attention of one of the versions, and there are both embeddings."""
+    """True if the encoder has the attention of one of the versions, and there are both embeddings."""
     has_embeddings = {"src_embedding", "tgt_embedding"} <= raw.tensors.keys()
     return has_embeddings and any(_FIRST + queries in raw.tensors for queries in _QUERIES)
 

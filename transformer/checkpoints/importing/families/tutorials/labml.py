@@ -54,7 +54,7 @@ _QUERIES = "layers.0.self_attn.query.linear"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether the encoder's attention is of this layout, and it has its embedding."""
+    """True if the encoder's attention is of this layout, and it has its embedding."""
     return {"src_embedding", f"encoder.{_QUERIES}.weight"} <= raw.tensors.keys()
 
 

@@ -39,7 +39,7 @@ _MAKE_OBJECTS = (
 
 
 def is_known(called: Any) -> bool:
-    """Whether a call returns a plain value, so that its arguments matter."""
+    """True if a call returns a plain value, so that its arguments matter."""
     return isinstance(called, Global) and str(called) in _CALLED
 
 

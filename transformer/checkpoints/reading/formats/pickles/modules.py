@@ -21,7 +21,7 @@ _LONGEST_VALUE = 80
 
 
 def is_module(value: Any) -> bool:
-    """Whether an object of any class has what a module has."""
+    """True if an object of any class has what a module has."""
     if not isinstance(value, Opaque):
         return False
     attributes = value.attributes

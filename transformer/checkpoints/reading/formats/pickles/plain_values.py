@@ -68,7 +68,7 @@ class PlainValues:
         return [plain for _, plain in inner]
 
     def _has_room(self, value: Any, depth: int) -> bool:
-        """Whether one more value from inside an object may be kept."""
+        """True if one more value from inside an object may be kept."""
         n_items = len(value) if isinstance(value, (dict, list, tuple, set)) else 0
         self._values_left -= 1 + n_items
         if depth > _DEEPEST or self._values_left < 0:

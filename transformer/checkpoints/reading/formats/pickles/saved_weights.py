@@ -160,7 +160,7 @@ class SavedWeights:
             self._sort(value, depth + 1)
 
     def _stays_out(self, key: Any, value: Any) -> bool:
-        """Whether it is no weight, in a dictionary that also has weights."""
+        """True if it is no weight, in a dictionary that also has weights."""
         if isinstance(value, PickledTensor) or _wraps_tensor(value):
             return self._is_not_weights(key, value)
         averaged = isinstance(key, str) and "." not in key and is_averaged(key)
@@ -271,17 +271,17 @@ class SavedWeights:
 
 
 def _is_optimizer(value: Any) -> bool:
-    """Whether it is the state_dict of an optimizer, under any name."""
+    """True if it is the state_dict of an optimizer, under any name."""
     return isinstance(value, dict) and "state" in value and isinstance(value.get("param_groups"), list)
 
 
 def _is_object(value: Any) -> bool:
-    """Whether it is neither a tensor nor a mapping with tensors."""
+    """True if it is neither a tensor nor a mapping with tensors."""
     return isinstance(value, Opaque) and not isinstance(value, OpaqueTensor) and not is_module(value)
 
 
 def _wraps_tensor(value: Any) -> bool:
-    """Whether it is a tensor of another kind, or was made from a tensor's numbers."""
+    """True if it is a tensor of another kind, or was made from a tensor's numbers."""
     made_from = value.args[:_MOST_LOOKED_AT] if isinstance(value, Opaque) else ()
     return isinstance(value, OpaqueTensor) or any(
         isinstance(arg, PickledTensor | OpaqueTensor | Storage | StorageView) for arg in made_from

@@ -36,7 +36,7 @@ class Home:
 
 
 def is_averaged(key: str) -> bool:
-    """Whether the weights under this key are averages over a training run."""
+    """True if the weights under this key are averages over a training run."""
     return bool(_AVERAGED.search(key))
 
 
@@ -74,7 +74,7 @@ def _is_state_dict(value: Any) -> bool:
 
 
 def _are_versions(keys: list[str], names: Mapping[str, Any]) -> bool:
-    """Whether they are versions of one model and not its parts, which may look alike."""
+    """True if they are versions of one model and not its parts, which may look alike."""
     if any(is_averaged(key) or _VERSIONS.search(key) for key in keys):
         return True
     return not any(_PARTS.search(key) for key in keys) and any("." in name for name in names)

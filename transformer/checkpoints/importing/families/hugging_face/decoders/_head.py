@@ -45,7 +45,7 @@ def read_head(
 
 
 def _is_whole(raw: RawCheckpoint, heads: Iterable[str]) -> bool:
-    """Whether a model without a generator of its own was saved with its head, which then is the embedding.
+    """True if a model without a generator of its own was saved with its head, which then is the embedding.
 
     A model saved alone has no "model." before its names, and a classifier has its own head.
     """

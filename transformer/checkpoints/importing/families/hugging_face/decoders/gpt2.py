@@ -66,7 +66,7 @@ _UNCOMMON = "another way to compute attention than GPT-2's"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are GPT-2's fused projections and its embeddings."""
+    """True if there are GPT-2's fused projections and its embeddings."""
     return {"wte.weight", "h.0.attn.c_attn.weight"} <= raw.tensors.keys() and may_be(raw, "gpt2")
 
 

@@ -43,7 +43,7 @@ IGNORED = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are GPT-J's names."""
+    """True if there are GPT-J's names."""
     names = {"wte.weight", "h.0.attn.q_proj.weight", "h.0.mlp.fc_in.weight"}
     return names <= raw.tensors.keys() and may_be(raw, "gptj")
 

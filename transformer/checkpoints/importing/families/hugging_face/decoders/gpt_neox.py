@@ -79,7 +79,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are GPT-NeoX's names of embedding and fused projection."""
+    """True if there are GPT-NeoX's names of embedding and fused projection."""
     return {"embed_in.weight", _FUSED} <= raw.tensors.keys() and may_be(raw, "gpt_neox")
 
 

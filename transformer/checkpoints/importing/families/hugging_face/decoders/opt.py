@@ -59,7 +59,7 @@ _TOLD_BY_TENSORS = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is a decoder of fairseq's names that looks at no encoder."""
+    """True if there is a decoder of fairseq's names that looks at no encoder."""
     names = {"embed_tokens.weight", "embed_positions.weight", "layers.0.self_attn.q_proj.weight"}
     has_memory = "layers.0.encoder_attn.q_proj.weight" in raw.tensors
     has_other_end = "layer_norm.weight" in raw.tensors  # mBART's decoder alone, BioGPT, XGLM

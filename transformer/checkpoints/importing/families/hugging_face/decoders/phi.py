@@ -62,7 +62,7 @@ _NAMES = Names(usual_part=0.5)
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Phi's names."""
+    """True if there are Phi's names."""
     names = {"embed_tokens.weight", "final_layernorm.weight", "layers.0.mlp.fc1.weight", _OUTPUT}
     return names <= raw.tensors.keys() and may_be(raw, "phi")
 

@@ -79,7 +79,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def has_encoder(raw: RawCheckpoint) -> bool:
-    """Whether there are BERT's names, and not the name of a model that has them and is none like it."""
+    """True if there are BERT's names, and not the name of a model that has them and is none like it."""
     names = {WORDS, POSITIONS, "encoder.layer.0.attention.self.query.weight"}
     stored = [tensor.name for tensor in raw.tensors.values()]
     return names <= raw.tensors.keys() and not missing_by_name(stored)

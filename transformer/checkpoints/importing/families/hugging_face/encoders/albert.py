@@ -46,7 +46,7 @@ _DEPTHS = {1024: 24, 2048: 24}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is a group of ALBERT's layers."""
+    """True if there is a group of ALBERT's layers."""
     return f"{_ONLY_LAYER}ffn.weight" in raw.tensors and may_be(raw, "albert")
 
 

@@ -42,7 +42,7 @@ IGNORED = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are DistilBERT's attention layers."""
+    """True if there are DistilBERT's attention layers."""
     return "transformer.layer.0.attention.q_lin.weight" in raw.tensors and may_be(raw, "distilbert")
 
 

@@ -30,7 +30,7 @@ def with_first_task(tensor: Tensor, config: TransformerConfig) -> Sequence[Tenso
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether config.json says so; without its word, whether the names do, or there are vectors of tasks."""
+    """True if config.json says so; without its word, whether the names do, or there are vectors of tasks."""
     if not bert_layout.has_encoder(raw) or not may_be(raw, "ernie"):
         return False
     named = any("ernie" in stored.name.split(".") for stored in raw.tensors.values())

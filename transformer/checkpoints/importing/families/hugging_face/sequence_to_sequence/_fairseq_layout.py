@@ -89,7 +89,7 @@ _HARMLESS = {
 
 
 def has_both_stacks(raw: RawCheckpoint) -> bool:
-    """Whether there are an encoder, and a decoder that looks at it, by fairseq's names."""
+    """True if there are an encoder, and a decoder that looks at it, by fairseq's names."""
     return {
         "encoder.layers.0.self_attn.q_proj.weight",
         "encoder.layers.0.fc1.weight",
@@ -98,18 +98,18 @@ def has_both_stacks(raw: RawCheckpoint) -> bool:
 
 
 def has_stacks(raw: RawCheckpoint, *, embedding_norm: bool, pre_norm: bool) -> bool:
-    """Whether there are both stacks, with or without norms after the embeddings and after the encoder."""
+    """True if there are both stacks, with or without norms after the embeddings and after the encoder."""
     norms = has_embedding_norm(raw), is_pre_norm(raw)
     return has_both_stacks(raw) and norms == (embedding_norm, pre_norm)
 
 
 def is_pre_norm(raw: RawCheckpoint) -> bool:
-    """Whether the encoder ends with a norm, as it does where norms stand before the sublayers."""
+    """True if the encoder ends with a norm, as it does where norms stand before the sublayers."""
     return "encoder.layer_norm.weight" in raw.tensors
 
 
 def has_embedding_norm(raw: RawCheckpoint) -> bool:
-    """Whether a norm follows the embeddings."""
+    """True if a norm follows the embeddings."""
     return "encoder.layernorm_embedding.weight" in raw.tensors
 
 

@@ -42,13 +42,13 @@ PAD_ID = 1
 
 
 def is_bart(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, a norm after the embeddings, and none after the encoder."""
+    """True if there are both stacks, a norm after the embeddings, and none after the encoder."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
     return found and may_be(raw, "bart", "plbart")
 
 
 def is_mbart(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, a norm after the embeddings, and one after the encoder."""
+    """True if there are both stacks, a norm after the embeddings, and one after the encoder."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=True)
     return found and may_be(raw, "bart", "mbart")
 

@@ -22,7 +22,7 @@ RENAMES: Renames = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether both stacks end with a norm, no norm follows the embeddings, and positions were learned."""
+    """True if both stacks end with a norm, no norm follows the embeddings, and positions were learned."""
     if not fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True):
         return False
     if "model_type" in raw.json("config.json"):
@@ -48,7 +48,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def is_small(raw: RawCheckpoint) -> bool:
-    """Whether there are BART's names, and no config.json says that it is a BART."""
+    """True if there are BART's names, and no config.json says that it is a BART."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
     return found and may_be(raw, "blenderbot-small")
 

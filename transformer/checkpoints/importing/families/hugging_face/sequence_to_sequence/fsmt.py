@@ -51,7 +51,7 @@ RENAMES: Renames = {**fairseq_layout.LAYERS_AND_WORDS, **_WIDTHS, _GENERATOR: "g
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether norms stand in the layers alone, and the decoder holds the generator."""
+    """True if norms stand in the layers alone, and the decoder holds the generator."""
     bare = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=False)
     return bare and _GENERATOR in raw.tensors and may_be(raw, "fsmt")
 

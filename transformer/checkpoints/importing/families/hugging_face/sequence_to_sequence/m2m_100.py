@@ -18,7 +18,7 @@ _OLD_TABLES = ("encoder.embed_positions.weights", "decoder.embed_positions.weigh
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether both stacks end with a norm, none follows the embeddings, and there is nothing of Pegasus."""
+    """True if both stacks end with a norm, none follows the embeddings, and there is nothing of Pegasus."""
     alike = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True)
     others = {fairseq_layout.TABLE, "final_logits_bias"} & raw.tensors.keys()
     return alike and not others and may_be(raw, "m2m_100")

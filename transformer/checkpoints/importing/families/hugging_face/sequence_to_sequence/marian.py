@@ -21,7 +21,7 @@ DEFAULT_PAD_ID = 58_100
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, and norms in the layers alone."""
+    """True if there are both stacks, and norms in the layers alone."""
     bare = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=False)
     return bare and may_be(raw, "marian")
 

@@ -16,7 +16,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether both stacks end with a norm, none follows the embeddings, and no positions were learned."""
+    """True if both stacks end with a norm, none follows the embeddings, and no positions were learned."""
     if not fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True):
         return False
     if "model_type" in raw.json("config.json"):

@@ -72,7 +72,7 @@ _UNGATED = "encoder.block.0.layer.1.DenseReluDense.wi.weight"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are T5's names, and the bias of the scores in the first layer alone."""
+    """True if there are T5's names, and the bias of the scores in the first layer alone."""
     _, _, bias = _BIAS.partition("block.0.")
     in_each_layer = any(name.endswith(bias) and "block.0." not in name for name in raw.tensors)
     return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and may_be(raw, "t5", "mt5")

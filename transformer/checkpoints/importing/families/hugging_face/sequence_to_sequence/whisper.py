@@ -42,7 +42,7 @@ IGNORED = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, and convolutions before the encoder."""
+    """True if there are both stacks, and convolutions before the encoder."""
     return (
         fairseq_layout.has_both_stacks(raw)
         and "encoder.conv1.weight" in raw.tensors

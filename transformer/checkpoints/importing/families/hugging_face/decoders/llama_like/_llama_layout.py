@@ -110,7 +110,7 @@ class Usual:
 
 
 def has_names(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names, and no more norms in each layer."""
+    """True if there are Llama's names, and no more norms in each layer."""
     inside = ("input_layernorm", "self_attn.q_proj", "mlp.gate_proj")
     names = {_WORDS, *(f"layers.0.{name}.weight" for name in inside)}
     return names <= raw.tensors.keys() and not any(f"layers.0.{name}" in raw.tensors for name in _OTHERS)

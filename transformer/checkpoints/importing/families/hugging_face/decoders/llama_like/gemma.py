@@ -63,13 +63,13 @@ _HALVES = {"BF16": "bfloat16", "F16": "float16"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names; queries and keys have no norms."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "gemma")
 
 
 def is_likely(raw: RawCheckpoint) -> bool:
-    """Whether the vocabulary is Gemma's, or norms have weights below 0, which nobody learns as factors."""
+    """True if the vocabulary is Gemma's, or norms have weights below 0, which nobody learns as factors."""
     if raw.tensors["embed_tokens.weight"].shape[:1] in _VOCABULARIES:
         return True
     stored = [raw.tensors[name] for name in raw.tensors if name.endswith("layernorm.weight")]

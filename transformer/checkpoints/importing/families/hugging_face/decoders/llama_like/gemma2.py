@@ -46,13 +46,13 @@ _SCORES_CAP, _LOGITS_CAP = 50.0, 30.0
 
 
 def has_names(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names and the norms around both sublayers."""
+    """True if there are Llama's names and the norms around both sublayers."""
     names = {"self_attn.q_proj.weight", "mlp.gate_proj.weight", *_NORMS}
     return {"embed_tokens.weight", *(f"layers.0.{name}" for name in names)} <= raw.tensors.keys()
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Gemma 2's norms, and none of queries and keys, which Gemma 3 has."""
+    """True if there are Gemma 2's norms, and none of queries and keys, which Gemma 3 has."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return has_names(raw) and not has_norms and may_be(raw, "gemma2")
 

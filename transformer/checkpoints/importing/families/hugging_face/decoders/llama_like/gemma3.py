@@ -46,7 +46,7 @@ _WIDE = 2048
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Gemma 2's names and norms of queries and keys."""
+    """True if there are Gemma 2's names and norms of queries and keys."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return gemma2.has_names(raw) and has_norms and may_be(raw, "gemma3_text")
 

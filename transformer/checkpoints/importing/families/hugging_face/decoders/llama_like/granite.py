@@ -47,13 +47,13 @@ _QUESTIONS = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names; queries and keys have no norms."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "granite")
 
 
 def is_likely(raw: RawCheckpoint) -> bool:
-    """Whether the vocabulary is Granite's."""
+    """True if the vocabulary is Granite's."""
     return raw.tensors["embed_tokens.weight"].shape[:1] in _VOCABULARIES
 
 

@@ -21,7 +21,7 @@ _USUAL = llama_layout.Usual(
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names, and no norm more in each layer."""
+    """True if there are Llama's names, and no norm more in each layer."""
     return llama_layout.has_names(raw) and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
 
 

@@ -21,7 +21,7 @@ _NAMES = {"embed_tokens.weight", "layers.0.self_attn.q_proj.weight", "layers.0.m
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names without any norm."""
+    """True if there are Llama's names without any norm."""
     has_norms = any("norm" in name for name in raw.tensors)
     return raw.tensors.keys() >= _NAMES and not has_norms and may_be(raw, "olmo")
 

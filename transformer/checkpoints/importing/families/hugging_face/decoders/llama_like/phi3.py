@@ -58,7 +58,7 @@ _USUAL = llama_layout.Usual(
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Phi-3's fused projections."""
+    """True if there are Phi-3's fused projections."""
     names = {"embed_tokens.weight", *(f"layers.0.{name}" for name in _FUSED)}
     return names <= raw.tensors.keys() and may_be(raw, "phi3")
 

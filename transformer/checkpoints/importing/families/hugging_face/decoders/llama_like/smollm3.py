@@ -29,13 +29,13 @@ _SIZES = (128_256, 36)
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names; queries and keys have no norms."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "smollm3")
 
 
 def is_likely(raw: RawCheckpoint) -> bool:
-    """Whether vocabulary and depth are those of the published model."""
+    """True if vocabulary and depth are those of the published model."""
     return (*raw.tensors["embed_tokens.weight"].shape[:1], raw.layer_count("layers.")) == _SIZES
 
 

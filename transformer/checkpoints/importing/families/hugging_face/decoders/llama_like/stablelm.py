@@ -40,7 +40,7 @@ _ONE_NORM, _SECOND_NORM = ".input_layernorm.", ".post_attention_layernorm."
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names, and norms with a beta."""
+    """True if there are Llama's names, and norms with a beta."""
     return raw.tensors.keys() >= _NAMES and may_be(raw, "stablelm")
 
 
