@@ -23,7 +23,7 @@ from transformer.model.config import ConfigError, TransformerConfig
 
 _FIELDS = frozenset(field.name for field in fields(TransformerConfig))
 LARGEST_SIZE = 2**28
-"""Largest number of a model; finding the divisors of a larger one could take forever."""
+"""Largest number allowed; finding the divisors of a larger one could take forever."""
 TYPICAL_D_HEAD = 64
 """Width of a head in most published models (paper, section 3.2.2)."""
 _USUAL_HEADS = (4, 8, 12, 16)
@@ -53,14 +53,14 @@ _YES_OR_NO = re.compile(r"(yes|no)\b")
 
 
 class ConfigDraft:
-    """The values of a configuration, as they are filled in.
+    """A configuration that is being filled in.
 
     Attributes:
         raw: the checkpoint, its tensors under the names that the family knows.
         config: the checkpoint's config.json, or what a family found instead; None without one.
-        answers: the user's, by question.
-        settings: what was filled in, by name.
-        questions: those asked, by name.
+        answers: the user's answers, by question.
+        settings: the values filled in so far, by name.
+        questions: the questions asked, by name.
         notes: sentences for the report.
     """
 
@@ -81,12 +81,12 @@ class ConfigDraft:
         return value
 
     def configured(self, name: str, value: Any, attribute: str) -> Any:
-        """Fill in a value of config.json; more words may follow the attribute's name."""
+        """Fill in a value from config.json; `attribute` may have more words after the name."""
         source = "config.json" if self.config is None else self.config.source
         return self.put(name, value, "config", f"{source}: {attribute}")
 
     def layout(self, why: str, **values: Any) -> None:
-        """Fill in what is the same in every model of a family."""
+        """Fill in values that are the same in every model of a family."""
         for name, value in values.items():
             self.put(name, value, "layout", why)
 
@@ -96,7 +96,7 @@ class ConfigDraft:
         return bool(self.put(name, found, "shapes", f"whether there is {tensor}"))
 
     def tied_generator(self, generator: str, words: str) -> bool:
-        """Fill in whether the generator is the embedding `words`: it is not stored, or as the same tensor."""
+        """Fill in whether the generator is tied to the embedding `words`: not stored, or the same tensor."""
         tied = generator not in self.raw.tensors or self.raw.same_numbers(generator, words)
         why = "whether embedding and generator are one tensor"
         return bool(self.put("tie_generator", tied, "shapes", why))
@@ -106,7 +106,7 @@ class ConfigDraft:
         self.notes.append(sentence)
 
     def size(self, name: str, key: str, tensor: str, axis: int, default: int | None = None) -> int:
-        """Fill in a size: config.json's, or else the length of an axis of a tensor.
+        """Fill in a size: config.json's, or else a tensor's axis length.
 
         Raises:
             CheckpointError: when neither is there, or no model has such a size.
@@ -118,10 +118,10 @@ class ConfigDraft:
         return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
 
     def layers(self, name: str, key: str, prefix: str) -> int:
-        """Fill in a number of layers: config.json's, or else how many the names of tensors count.
+        """Fill in a number of layers: config.json's, or else the number found in tensors' names.
 
         Raises:
-            CheckpointError: when config.json says many more layers than the files have.
+            CheckpointError: when config.json has many more layers than the files.
         """
         found = self.raw.layer_count(prefix)
         if self.config is None or key not in self.config:
@@ -152,7 +152,7 @@ class ConfigDraft:
 
         Args:
             usual: number of heads in this family.
-            width: of all heads together, d_model when 0; its divisors are offered.
+            width: of all heads together (0: d_model); its divisors are offered.
         """
         width = width or self["d_model"]
         likely = likely_heads(width)
@@ -170,10 +170,10 @@ class ConfigDraft:
         """Fill in pad_id: config.json's pad_token_id, or the usual one if it is missing; -1 for null.
 
         Args:
-            usual: the default of transformers' configuration; -1 where nothing is padding.
+            usual: the default of transformers' configuration; -1 for no padding.
 
-        A padding token that also begins or ends texts counts as a word, unless it is the usual one: old files
-        of BERT give 0 for all of them.
+        A padding token that also begins or ends texts counts as a word, unless it is the usual one: old BERT
+        files have 0 for all of them.
         """
         pad = None if self.config is None else self.config.get("pad_token_id")
         if self.config is None:
@@ -187,12 +187,12 @@ class ConfigDraft:
         return self.configured("pad_id", self.config.integer("pad_token_id"), "pad_token_id")
 
     def ask(self, name: str, text: str, why: str, labels: Mapping[Any, str], *, likely: object = None) -> Any:
-        """Fill in the answer to a question, or the likely one of `labels` while there is none.
+        """Fill in the answer to a question, or the likely one of `labels` until it is answered.
 
         The first one is likely unless `likely` is given.
 
         Raises:
-            CheckpointError: for an answer that is not possible.
+            CheckpointError: for an impossible answer.
         """
         options = tuple(Option(value, label) for value, label in labels.items())
         if likely is not None:
@@ -210,7 +210,7 @@ class ConfigDraft:
         return self.put(name, value, "answer" if answered else "assumed", text)
 
     def length(self, tensor: str, axis: int) -> int:
-        """The length of an axis of a tensor.
+        """The length of a tensor's axis.
 
         Raises:
             CheckpointError: when the tensor is missing or has no such axis.
@@ -224,14 +224,14 @@ class ConfigDraft:
         return stored.shape[axis]
 
     def stored_name(self, tensor: str) -> str:
-        """What the files call a tensor."""
+        """The name of a tensor in the files."""
         return self.raw.tensors[tensor].name
 
     def finish(self) -> TransformerConfig:
         """The configuration that was filled in.
 
         Raises:
-            CheckpointError: for values that make no model, and for answers to questions that were not asked.
+            CheckpointError: for values that no model can have, and for answers to questions not asked.
         """
         unasked = sorted(set(self.answers) - set(self.questions))
         if unasked:
@@ -253,7 +253,7 @@ class ConfigDraft:
         offered = ", ".join(str(option.value) for option in options)
         try:
             text = str(given).strip().lower()
-        except ValueError as error:  # Python does not print whole numbers of several thousand digits
+        except ValueError as error:  # Python refuses to print integers of several thousand digits
             raise CheckpointError(
                 f"The answer to {name} is too large a number: choose one of {offered}."
             ) from error
@@ -276,7 +276,7 @@ def _with_first(value: object, options: tuple[Option, ...]) -> tuple[Option, ...
 
 
 def _typed_as(option: Option) -> tuple[str, ...]:
-    """What a user may type for an option: its value, and yes or no if its label begins so."""
+    """The accepted texts for an option: its value, and "yes" or "no" if its label begins with it."""
     begins = _YES_OR_NO.match(option.label)
     return str(option.value).lower(), *(begins.groups() if begins else ())
 
@@ -293,12 +293,12 @@ def _checked_size(name: str, size: int) -> int:
 def likely_heads(d_model: int, fits: Callable[[int], bool] = lambda d_head: True) -> list[int]:
     """The numbers of heads that split d_model evenly, at most 16 of them, the most likely first.
 
-    At published sizes heads are 64 wide: 8 of 512, 12 of 768, 25 of 1600. Other widths are those of a lesson
-    or an experiment, mostly with a common number of heads: 4 for 44 or 128.
+    At published sizes heads are 64 wide: 8 of 512, 12 of 768, 25 of 1600. Other widths are from lessons
+    and experiments, usually with a common number of heads: 4 for 44 or 128.
 
     Args:
         d_model: what is split.
-        fits: whether heads may have this width.
+        fits: True for a possible width of a head.
     """
     divisors = [n for n in range(1, math.isqrt(d_model) + 1) if d_model % n == 0]
     divisors += [d_model // n for n in divisors if n * n != d_model]

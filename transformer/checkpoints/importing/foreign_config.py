@@ -125,7 +125,7 @@ class ForeignConfig:
         """Refuse attributes that were not read and are not known to be harmless; null and false are fine.
 
         Raises:
-            CheckpointError: that names them.
+            CheckpointError: naming them.
         """
         if self.get("quantization_config"):
             raise CheckpointError(

@@ -1,4 +1,4 @@
-"""The families of checkpoints, one module each, in the order in which they are tried."""
+"""The families of checkpoints, one module each, in the order they are tried."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ASSUMED_LENGTH = 1024
-"""Positions of a model whose sinusoids are not stored."""
+"""Length used for a model whose sinusoids are not stored."""
 _ROUNDING = 2e-3
-"""Largest error of a table of sinusoids computed in float32."""
+"""Largest error of a sinusoid table computed in float32."""
 _COMPARED_ROWS = 2_048
-"""Longest table of positions; a longer one would cost many times its file."""
+"""Longest position table; a longer one would need many times its file's size."""
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
 """Usual ids of padding."""
@@ -44,7 +44,7 @@ def ask_norm_position(
     labels: Mapping[str, str] = _NORM_POSITIONS,
     why: str = f"{NOT_STORED} torch calls it norm_first.",
 ) -> None:
-    """Ask whether norms come before or after the sublayers; arguments as of `ask_activation`."""
+    """Ask whether norms come before or after the sublayers; for the arguments see `ask_activation`."""
     draft.ask("norm_position", "Do the norms come before or after the sublayers?", why, labels)
 
 
@@ -62,7 +62,7 @@ def put_final_norm(draft: ConfigDraft, stacks: Sequence[str], weight: str) -> No
     """Fill in which stacks end with a norm.
 
     Args:
-        stacks: those in the files.
+        stacks: the stacks in the files.
         weight: the name of a norm's gamma.
     """
     ending = [stack for stack in stacks if f"{stack}.norm.{weight}" in draft.raw.tensors]
@@ -102,7 +102,7 @@ def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
 
 
 def ask_score_width(draft: ConfigDraft, labels: Mapping[str, str], where: str) -> None:
-    """Ask by the root of which width scores are divided.
+    """Ask which width's root divides the scores.
 
     Args:
         draft: with d_model.
@@ -139,7 +139,7 @@ def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
 
 
 def stored_positions(raw: RawCheckpoint) -> list[str]:
-    """The tables of positions in the files, under their usual names in users' modules."""
+    """The position tables in the files, by their usual names in users' modules."""
     return [name for name in POSITIONS if name in raw.tensors]
 
 
@@ -179,7 +179,7 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
 
 
 def sinusoid_layout(table: StoredTensor) -> str | None:
-    """How a table of positions orders the paper's sinusoids; None if it was learned."""
+    """The layout of the paper's sinusoids in a position table; None if it was learned."""
     d_model = table.shape[-1]
     if d_model % 2 or table.dtype not in _FLOATS:
         return None
@@ -215,13 +215,13 @@ def _zero_rows(embedding: StoredTensor) -> list[int]:
 
 
 def put_vocabularies(draft: ConfigDraft, *, stand_in: int | None = None) -> None:
-    """Fill in sizes of vocabularies, ties and the generator, by the names that `arrange` gives.
+    """Fill in vocabulary sizes, ties and the generator, by the names that `arrange` gives.
 
     n_encoder_layers and n_decoder_layers must be filled in. The names are src_embedding, tgt_embedding and
     generator.weight.
 
     Args:
-        stand_in: number of words if the files have neither embedding nor generator.
+        stand_in: vocabulary size if the files have neither embedding nor generator.
     """
     raw = draft.raw
     generator = "generator.weight" in raw.tensors

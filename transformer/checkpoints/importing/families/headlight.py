@@ -1,4 +1,4 @@
-"""Our own folders: names, shapes and config.json are the model's."""
+"""Our own folders: names, shapes and config.json are already the model's."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """The configuration as it was saved.
+    """Read the saved configuration.
 
     Raises:
-        CheckpointError: when it makes no model, or answers were given.
+        CheckpointError: when it is no valid configuration, or answers were given.
     """
     if draft.answers:
         raise CheckpointError(

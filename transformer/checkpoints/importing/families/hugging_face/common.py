@@ -1,4 +1,4 @@
-"""What the configurations of Hugging Face's transformers have in common."""
+"""Common to the configurations of Hugging Face's transformers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
     Args:
         draft: to be filled in.
         key: the attribute of config.json.
-        usual: the family's usual one, in Hugging Face's words.
+        usual: the family's default, in Hugging Face's words.
     """
     if draft.config is None:
         ask_usual_activation(draft, ACTIVATIONS[usual])
@@ -67,12 +67,12 @@ _OTHER_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuest
 
 
 def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
-    """True if a model whose files have no generator takes its embedding for one, when nothing else is known.
+    """True if, as far as known, a model without a stored generator uses its embedding as one.
 
     Args:
         raw: the checkpoint.
         heads: tensors of heads for other tasks.
-        bare: what config.json calls the model alone.
+        bare: config.json's name for the model without a head.
     """
     told = raw.json("config.json").get("architectures")
     name = str(told[0]) if isinstance(told, list) and told else ""
@@ -81,7 +81,7 @@ def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
 
 
 def put_no_generator(draft: ConfigDraft) -> None:
-    """Write down that the files have the model alone, without what would make words of its states."""
+    """Record that the files have only the model, without a generator."""
     draft.put("has_generator", False, "shapes", "there is no lm_head.weight")
     draft.put("tie_generator", False, "shapes", "there is no lm_head.weight")
     draft.note(

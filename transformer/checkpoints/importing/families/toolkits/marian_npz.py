@@ -36,7 +36,7 @@ def _row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 def _with_zero_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(V, D) -> (V + 1, D)."""
-    import torch  # only here: what is refused is refused without it
+    import torch  # only here, so that refusals need no torch
 
     return (torch.cat((tensor, tensor.new_zeros(1, tensor.shape[1]))),)
 

@@ -1,4 +1,4 @@
-"""Norms of decoders that only normalise: what stands in for the weights that their files lack."""
+"""Decoder norms that only normalise: stand-ins for the weights missing in their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotary positions in a config.json of Hugging Face's transformers: their base, how they are stretched."""
+"""Rotary positions in a Hugging Face config.json: base and stretching."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.errors import CheckpointError, shown
 
 UNSTRETCHED = ("default", "dynamic")
-"""Dynamic ones change only in texts longer than max_position_embeddings, which is our max_len."""
+"""The dynamic ways only affect texts longer than max_position_embeddings, which is our max_len."""
 
 
 class Names(NamedTuple):
-    """What a family calls the base and the rotated part of a head, and takes where neither is told.
+    """A family's names and defaults for the base and the rotated part of a head.
 
     Attributes:
-        usual_base: the base.
-        usual_part: the rotated share of each head; 0 for a family that always turns whole heads.
+        usual_base: default base.
+        usual_part: default rotated share of each head; 0 for a family that always rotates whole heads.
         base: attribute of config.json.
         part: the same.
-        entry: of rope_parameters, where types of layers have one each; empty where they have one together.
+        entry: entry of rope_parameters if layer types have one each; empty if they share one.
     """
 
     usual_base: float = 10_000.0
@@ -31,7 +31,7 @@ class Names(NamedTuple):
 
 
 def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
-    """Fill in position_base, how much of each head is turned, and how wavelengths are stretched.
+    """Fill in position_base, the rotated part of each head, and the stretching of wavelengths.
 
     d_head must be there.
 
@@ -45,11 +45,11 @@ def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
 
 
 def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
-    """Fill in how wavelengths are stretched where they are.
+    """Fill in the stretching of wavelengths, if any.
 
     Args:
         draft: to be filled in.
-        rope: what is told of the rotation.
+        rope: config.json's settings of the rotation.
         max_positions: the longest text.
 
     Raises:
@@ -69,11 +69,11 @@ def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> 
 
 
 def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
-    """Ask how much of each head is turned; d_head must be there.
+    """Ask how much of each head is rotated; d_head must be filled in.
 
     Args:
         draft: to be filled in.
-        usual_part: of a head that the family turns: 4 for a quarter.
+        usual_part: the family's rotated part of a head: 4 for a quarter.
 
     Raises:
         CheckpointError: for heads too narrow to have a pair of numbers.
@@ -95,7 +95,7 @@ def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
 
 
 def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
-    """Which wavelengths are stretched: told by how often they fit into the texts first trained on."""
+    """Fill in which wavelengths are stretched, given by how often they fit into the original texts."""
     trained = rope.number("original_max_position_embeddings", max_positions)
     rare, often = rope.number("low_freq_factor"), rope.number("high_freq_factor")
     if not (0 < rare <= often and trained > 0):
@@ -110,7 +110,7 @@ def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> N
 
 
 def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
-    """What is told of the rotation, from all the places that versions of transformers used."""
+    """The settings of the rotation, from all the places that versions of transformers use."""
     told: dict[str, Any] = {
         "rope_theta": config.get(names.base),
         "partial_rotary_factor": config.get(names.part),
@@ -132,10 +132,10 @@ def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
 
 
 def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
-    """How many numbers of each head are turned.
+    """Fill in how many dimensions of each head are rotated.
 
     Raises:
-        CheckpointError: for a part of a head in a family that turns whole ones.
+        CheckpointError: for part of a head in a family that rotates whole heads.
     """
     part = rope.number("partial_rotary_factor", names.usual_part or 1.0)
     if not names.usual_part and part != 1:

@@ -1,7 +1,7 @@
 """GPT-NeoX (Black et al. 2022, arXiv:2204.06745) and Pythia as Hugging Face's transformers saves them.
 
 A decoder whose attention and feed-forward read the same stream, with queries, keys and values of each head
-side by side in one matrix. Only a leading part of each head is rotated, its halves making the pairs.
+fused into one matrix. Only a leading part of each head is rotated; its halves form the pairs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def queries_keys_values(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(3 * D, ...) head by head -> queries, keys, values of (D, ...), with the rotated pairs side by side."""
+    """(3 * D, ...) by head -> queries, keys, values of (D, ...), with rotated pairs adjacent."""
     queries, keys, values = interleaved_by_head(tensor, config)
     return *rotated_pairs_side_by_side(queries, config), *rotated_pairs_side_by_side(keys, config), values
 
@@ -73,7 +73,7 @@ _HARMLESS = {"attention_bias", "hidden_dropout", "is_decoder"}
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Older files call the generator embed_out."""
+    """Rename the generator, which older files call embed_out."""
     tensors = {name.replace("embed_out.", "lm_head.", 1): raw.tensors[name] for name in raw.tensors}
     return replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
 

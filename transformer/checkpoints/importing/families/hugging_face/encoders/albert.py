@@ -1,6 +1,6 @@
 """ALBERT (Lan et al. 2019) as Hugging Face's transformers saves it.
 
-BERT with one layer that is run again and again, and with narrow embeddings, which a projection widens.
+BERT with a single layer, applied repeatedly, and narrow embeddings, which a projection widens.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RENAMES: Renames = {
 _ORDER = "The head that tells whether two sentences are in their order."
 _LIKELY_DEPTHS = (12, 24, 6)
 _DEPTHS = {1024: 24, 2048: 24}
-"""Width -> layers of the published models that have not 12."""
+"""Width -> layers, for published models without 12 of them."""
 
 
 def matches(raw: RawCheckpoint) -> bool:

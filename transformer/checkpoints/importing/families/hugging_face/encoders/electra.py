@@ -30,7 +30,7 @@ _MODULES = {"electra", "embeddings_project", "generator_predictions", "discrimin
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if config.json says so; without its word, whether a module's name does."""
+    """True if config.json says so, or without one, if a module's name does."""
     if not bert_layout.has_encoder(raw) or not may_be(raw, "electra"):
         return False
     modules = {part for stored in raw.tensors.values() for part in stored.name.split(".")[:-1]}

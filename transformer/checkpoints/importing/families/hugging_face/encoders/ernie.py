@@ -1,7 +1,6 @@
 """ERNIE (Sun et al. 2019, and its versions 2 and 3) as Hugging Face's transformers saves it.
 
-BERT's names and computation. Later versions add the vector of a task to each token, that of the first task
-unless a program says otherwise.
+BERT's names and computation. Later versions add a task vector to each token, the first task's by default.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def with_first_task(tensor: Tensor, config: TransformerConfig) -> Sequence[Tenso
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if config.json says so; without its word, whether the names do, or there are vectors of tasks."""
+    """True if config.json says so, or without one, if the names do or there are task vectors."""
     if not bert_layout.has_encoder(raw) or not may_be(raw, "ernie"):
         return False
     named = any("ernie" in stored.name.split(".") for stored in raw.tensors.values())
@@ -38,7 +37,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def join_tasks(raw: RawCheckpoint) -> RawCheckpoint:
-    """Take the prefix off, and count segments and tasks, where those are used, as parts of one table."""
+    """Remove the prefix, and combine segments and tasks, where used, into one table."""
     tensors = {name.removeprefix("ernie."): stored for name, stored in raw.tensors.items()}
     used = "config.json" not in raw.texts or raw.json("config.json").get("use_task_id")
     if used and _TASKS in tensors:

@@ -138,7 +138,7 @@ def read_stacks(draft: ConfigDraft, *, activation: str, one_width: bool = True) 
 
     Args:
         draft: to be filled in.
-        activation: the family's usual one, in Hugging Face's words.
+        activation: the family's default, in Hugging Face's words.
         one_width: whether the feed-forwards of both stacks must be equally wide.
     """
     draft.size("d_model", "d_model", _target_words(draft.raw), 1)
@@ -260,11 +260,11 @@ def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
     """Refuse what the oldest files of this layout could ask for and their family does not compute.
 
     Args:
-        draft: all but filled in.
-        harmless: attributes of config.json that change nothing, in addition to those known everywhere.
+        draft: filled in, but not finished.
+        harmless: attributes of config.json without an effect, besides the generally known ones.
 
     Raises:
-        CheckpointError: that names the attribute.
+        CheckpointError: naming the attribute.
     """
     config = draft.config
     if config is None:

@@ -1,7 +1,7 @@
 """Gemma 2 (Gemma Team 2024, arXiv:2408.00118) as Hugging Face's transformers saves it.
 
 Gemma with a norm before and one after each sublayer, and with scores and logits capped by tanh. Every second
-layer looks back over a window; texts that fit into it are computed just the same.
+layer looks back over a window; texts that fit into it are computed exactly.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_layers(draft: ConfigDraft, usual: llama_layout.Usual) -> None:
-    """What Gemma 2 and 3 have in common, but for the caps."""
+    """Fill in what Gemma 2 and 3 have in common, except the caps."""
     llama_layout.read_layers(draft, usual)
     draft.layout(usual.of, norm_position="both")
     put_embedding_scale(draft)
@@ -101,12 +101,12 @@ def put_logits_cap(draft: ConfigDraft, usual: float) -> None:
 
 
 def _cap(config: ForeignConfig, key: str, usual: float) -> float:
-    """Null means none, and a configuration that leaves it out the usual one."""
+    """A cap from config.json: null means none, and a missing one the default."""
     return config.number(key, usual if config.leaves_out(key) else 0.0)
 
 
 def _ask_attention_scale(draft: ConfigDraft) -> None:
-    """The models of 27 billion parameters divide by another root than that of a head's width."""
+    """Ask for the divisor of the scores: models of 27 billion parameters don't use the root of d_head."""
     n_heads, d_head = draft["n_heads"], draft["d_head"]
     other = draft["d_model"] / n_heads
     draft.ask(

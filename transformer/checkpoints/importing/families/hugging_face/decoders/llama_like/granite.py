@@ -1,6 +1,6 @@
 """Granite (IBM 2024) as Hugging Face's transformers saves it.
 
-Llama with four numbers that its program multiplies embeddings, scores, sublayers' outputs and logits by.
+Llama with four factors: of embeddings, scores, sublayer outputs and logits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USUAL = llama_layout.Usual(
     lengths=(2048, 4096, 131_072),
 )
 _VOCABULARIES = ((49_155,), (49_159,), (100_352,))
-"""Rows of embeddings that IBM published, and hardly anyone else."""
+"""Vocabulary sizes of IBM's models, rare elsewhere."""
 
 _QUESTIONS = {
     "embedding_scale": ("What are embeddings multiplied by?", "embedding_multiplier", (12.0,)),

@@ -1,6 +1,6 @@
 """Phi-3 and Phi-4 (Microsoft 2024, arXiv:2404.14219) as Hugging Face's transformers saves them.
 
-Llama with queries, keys and values in one matrix, as are gate and values of the feed-forward.
+Llama with queries, keys and values fused into one matrix, and the feed-forward's gate and values too.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def queries_keys_values(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """((H + 2 kv) * d_head, ...) -> queries, keys, values, with the rotated pairs side by side."""
+    """((H + 2 kv) * d_head, ...) -> queries, keys, values, with rotated pairs adjacent."""
     n_keys = config.n_kv_heads * config.d_head
     queries, keys, values = tensor.split([config.n_heads * config.d_head, n_keys, n_keys])
     return *rotated_pairs_side_by_side(queries, config), *rotated_pairs_side_by_side(keys, config), values
 
 
 def two_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(2 * out, ...) -> two of (out, ...): the gate, then what it multiplies."""
+    """(2 * out, ...) -> two of (out, ...): the gate, then the values that it multiplies."""
     return tensor.chunk(2)
 
 

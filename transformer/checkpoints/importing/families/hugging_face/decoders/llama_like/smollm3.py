@@ -63,10 +63,10 @@ def _every(interval: int, n_layers: int) -> list[bool]:
 
 
 def _told(config: ForeignConfig, n_layers: int) -> list[bool]:
-    """Which layers turn queries and keys.
+    """The layers that rotate queries and keys.
 
     Raises:
-        CheckpointError: when config.json tells it of fewer layers than there are.
+        CheckpointError: when config.json lists fewer layers than there are.
     """
     interval = config.integer("no_rope_layer_interval", _INTERVAL)
     layers = config.get("no_rope_layers")

@@ -1,6 +1,6 @@
 """StableLM (Stability AI 2023) as Hugging Face's transformers saves it.
 
-Llama with layer norms in place of RMS norms and partly rotated heads. In some models attention and
+Llama with layer norms instead of RMS norms and partly rotated heads. In some models attention and
 feed-forward read the same stream through one norm.
 """
 
@@ -45,7 +45,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Where a layer has one norm for both sublayers, give it both names."""
+    """Give a norm shared by both sublayers both names."""
     if any(_SECOND_NORM in name for name in raw.tensors):
         return raw
     shared = {
@@ -69,7 +69,7 @@ def read_config(draft: ConfigDraft) -> None:
         draft.configured("norm_eps", config.number("layer_norm_eps", 1e-5), "layer_norm_eps")
         config.only("qk_layernorm", False, why="a layer norm of its own for each head of queries and keys")
         config.only("use_parallel_residual", parallel, why="another number of norms than the files have")
-        config.get("use_qkv_bias")  # the names tell it
+        config.get("use_qkv_bias")  # visible in the names
         config.get("hidden_dropout")  # in training only
         llama_layout.refuse_other_computations(config)
 
