@@ -136,7 +136,7 @@ def import_raw(
     """Turn a checkpoint that was read into Headlight's model; no further files are opened.
 
     Raises:
-        CheckpointError: for an unknown layout, a model that Headlight's can't compute, wrong answers.
+        CheckpointError: for an unknown layout, a model that Headlight can't compute, wrong answers.
     """
     plan = plan_import(raw, answers or {})
     report = plan.report

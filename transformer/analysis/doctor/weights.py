@@ -23,7 +23,7 @@ class TensorSummary:
     """A summary of a tensor's values.
 
     Attributes:
-        name: of the tensor.
+        name: the tensor's name.
         shape: its sizes.
         low, high: the smallest and the largest number; NaN where there is a NaN.
         n_nan, n_infinite: how many are NaN, and how many infinite.

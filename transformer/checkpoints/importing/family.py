@@ -1,8 +1,7 @@
-"""What a family of checkpoints is: how to know one, to read its configuration, and to rename its tensors.
+"""A family of checkpoints: how to recognise it, read its configuration and rename its tensors.
 
-A rename table says which of our weights each foreign tensor becomes, and by which transform: a small named
-function of one tensor and the model's configuration, which returns as many tensors as the table names
-targets, as views where possible.
+A rename table maps each foreign tensor to our weights by a transform: a small named function of a tensor and
+the model's configuration, which returns one tensor per target, as views where possible.
 
 Families are recognised and refused without torch, whose import takes longer than all the rest: here and in
 the families' modules it is imported for type checkers only, or inside functions.
@@ -25,19 +24,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 StandIn = Literal["zeros", "ones", "drawn"]
-"""What a weight that files may lack is filled with: numbers that change nothing, or random ones."""
+"""How a weight missing in the files is filled: with neutral numbers, or random ones."""
 
 Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 
 
 class Into:
-    """The target of a foreign tensor that is stored differently, or holds several of ours.
+    """The target of a foreign tensor that is stored differently, or contains several of ours.
 
     Args:
         by: the transform.
-        names: ours, with {} for a layer's number, in the order of what `by` returns.
-        joined: whether it is one of several parts, numbered by the last {} of its name; `by` gets them all,
-            concatenated by rows. Heads are often stored so.
+        names: ours, with {} for a layer's number, in the order of `by`'s results.
+        joined: True for one of several parts, numbered by the last {} of its name, such as heads; `by` gets
+            them all, concatenated by rows.
     """
 
     def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
@@ -46,17 +45,17 @@ class Into:
         self.joined = joined
 
     def renamed(self, *, before: str = "", after: str = "") -> Into:
-        """The same with something before and after each name."""
+        """The same with each name between a prefix and a suffix."""
         return Into(self.by, *(before + name + after for name in self.names), joined=self.joined)
 
 
 Renames = Mapping[str, str | Into]
-"""Foreign name -> ours, with {} for a layer's number. Several foreign names may lead to one of ours; the
-first that a file has counts."""
+"""Foreign name -> ours, with {} for a layer's number. Several foreign names may map to one of
+ours; the first found in the file is used."""
 
 
 def targets(target: str | Into) -> Into:
-    """The target of a rename table in its long form."""
+    """The target of a rename table, as `Into`."""
     return Into(as_it_is, target) if isinstance(target, str) else target
 
 
@@ -70,8 +69,8 @@ def module_renames(modules: Renames, *, gamma: str = "weight", beta: str = "bias
 
     Args:
         modules: foreign name -> ours, which ends with "norm" for a norm.
-        gamma: what foreign norms call it.
-        beta: the same.
+        gamma: its name in foreign norms.
+        beta: likewise.
     """
     table: dict[str, Into] = {}
     for theirs, target in modules.items():
@@ -84,23 +83,23 @@ def module_renames(modules: Renames, *, gamma: str = "weight", beta: str = "bias
 
 @dataclass(frozen=True)
 class Family:
-    """One kind of checkpoint.
+    """A kind of checkpoint.
 
     Attributes:
         name: short, without spaces.
-        label: for people.
-        matches: whether a checkpoint (wrappers' prefixes off) is of this layout.
+        label: its name for users.
+        matches: True for a checkpoint (without wrappers' prefixes) of this layout.
         read_config: fills in the configuration; raises CheckpointError for what our model does not compute.
         renames: foreign names to ours; None if the names are ours already.
-        ignored: foreign names that our model does not need, and why.
-        prefixes: that some models of the family have before their names ("bert.", "model."); removed first.
+        ignored: foreign names that our model does not need -> the reason.
+        prefixes: prefixes in some of the family's models ("bert.", "model."); removed first.
         arrange: gives the tensors the names of `renames`, where `prefixes` aren't enough.
-        stand_ins: our weights that such a checkpoint may lack, and what they are then filled with.
+        stand_ins: our weights that such a checkpoint may lack, and how they are filled.
         kin: shared by families whose tensors may have the same names, such as "llama". If several of them
             match a checkpoint without config.json, the user is asked the question LAYOUT, whose answers are
             the families' names.
-        trait: what it computes differently, for the question LAYOUT.
-        likely: whether sizes or numbers make this one likely among its kin; likely ones are offered first,
+        trait: its difference in computation, for the question LAYOUT.
+        likely: True if sizes or numbers make this one likely among its kin; likely ones are offered first,
             then the others in the order of FAMILIES.
     """
 
@@ -131,14 +130,14 @@ class Family:
 def may_be(raw: RawCheckpoint, *model_types: str) -> bool:
     """True if config.json says one of these model types, or none.
 
-    Other models have the same names of tensors but compute something else.
+    Other models have the same tensor names but compute something else.
     """
     told = raw.json("config.json").get("model_type")
     return told is None or told in model_types
 
 
 class Patterns:
-    """Finds which pattern a name fits; each {} is a layer's number."""
+    """Finds the pattern that a name matches; each {} is a layer's number."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._plain: set[str] = set()
@@ -150,7 +149,7 @@ class Patterns:
                 self._plain.add(pattern)
 
     def find(self, name: str) -> tuple[str, tuple[str, ...]] | None:
-        """The pattern and the numbers at its {}; None if the name fits none."""
+        """The pattern and the numbers at its {}; None if the name matches none."""
         if name in self._plain:
             return name, ()
         for pattern, regex in self._numbered.get(_shape(name), ()):
@@ -181,7 +180,7 @@ def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 
 def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(out, in, 1), a convolution over single tokens, -> (out, in), as of a linear layer; others stay."""
+    """(out, in, 1), a convolution over single tokens, -> (out, in), a linear layer; others are unchanged."""
     return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
 
 
@@ -196,7 +195,7 @@ def three_blocks_of_columns(tensor: Tensor, config: TransformerConfig) -> Sequen
 
 
 def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(n * D, ...) -> n of (D, ...): the rows are head by head, and within a head part by part.
+    """(n * D, ...) -> n of (D, ...): rows are ordered by head, then by part.
 
     Parts are queries, keys and values (n = 3), or keys and values (n = 2).
     """
@@ -215,7 +214,7 @@ def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Te
 def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
 
-    n is how many leading numbers of a head are rotated; the others keep their places.
+    n is the number of rotated leading dimensions of a head; the others keep their places.
     """
     n_turned = config.rotary_dims or config.d_head
     heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
@@ -224,7 +223,7 @@ def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Seq
 
 
 def without_first_rows(n: int) -> Transform:
-    """(n + length, D) -> (length, D): for tables whose first rows are no positions."""
+    """(n + length, D) -> (length, D): for tables whose first rows are not positions."""
 
     def transform(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
         return (tensor[n:],)

@@ -1,4 +1,4 @@
-"""Kinds of models that Headlight's does not compute, and what each has in addition."""
+"""Kinds of models that Headlight's does not compute, and the additional feature of each."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ MISSING: Mapping[str, str] = {
     "zamba": _STATE_SPACE,
     "zamba2": _STATE_SPACE,
 }
-"""model_type of a config.json -> what a model of that type has, in words."""
+"""model_type in config.json -> the feature of a model of that type, in words."""
 
 
 def refusal(raw: RawCheckpoint) -> str:
@@ -131,13 +131,13 @@ def refusal(raw: RawCheckpoint) -> str:
 
 
 def missing_by_name(names: Iterable[str]) -> str:
-    """The type in MISSING that most names of tensors begin with.
+    """The type in MISSING that most tensor names begin with.
 
     Args:
-        names: as the files have them.
+        names: the names in the files.
 
     Returns:
-        Empty where they begin with none.
+        Empty if they begin with none.
     """
     counts = Counter(name.partition(".")[0] for name in names)
     first, times = counts.most_common(1)[0] if counts else ("", 0)

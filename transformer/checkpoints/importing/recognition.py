@@ -1,4 +1,4 @@
-"""Which family a checkpoint is of, its configuration, and how its names fit, without reading a weight."""
+"""A checkpoint's family, its configuration, and how its names match, without reading a weight."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoin
 """Modules that only wrap another one: DataParallel, torch.compile, FSDP, checkpointing."""
 
 WEIGHTS = "weights"
-"""The question which of several weights to take; its answer is needed when a file is read."""
+"""The question which of several weights to use; its answer is needed when a file is read."""
 
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
-"""Most numbers in a computed table of sinusoids: 32 MiB, and six times that while it is computed."""
+"""Largest computed sinusoid table, in numbers: 32 MiB, and six times that during computation."""
 _LONGEST_DISTANCE = 2**20
-"""Largest distance of relative positions: a table of their buckets is computed."""
+"""Largest distance of relative positions, since a table of their buckets is computed."""
 
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """What is known before a weight is read.
+    """The result of an import before weights are read.
 
     Attributes:
-        report: on configuration and names.
+        report: on the configuration and names.
         weights: how to fill the skeleton.
         skeleton: the model without memory for its weights.
     """
@@ -55,13 +55,13 @@ class ImportPlan:
 
 
 def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
-    """Find out what a checkpoint is and how to make our model of it.
+    """Find out what a checkpoint is and how to turn it into our model.
 
     Raises:
-        CheckpointError: for an unknown layout, a model that Headlight's can't compute, wrong answers.
+        CheckpointError: for an unknown layout, a model that Headlight can't compute, wrong answers.
     """
     family, draft, config = described(raw, answers)
-    # Imported here because it imports torch; what is refused is refused before.
+    # Imported here because it imports torch; refusals come earlier.
     from transformer.checkpoints.importing.mapping import plan_weights, skeleton
 
     model = skeleton(config)
@@ -88,7 +88,7 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
 def described(
     raw: RawCheckpoint, answers: Mapping[str, Any]
 ) -> tuple[Family, ConfigDraft, TransformerConfig]:
-    """Find out which family a checkpoint is of and which model it describes, without torch.
+    """Find a checkpoint's family and the model that it describes, without torch.
 
     Raises:
         CheckpointError: as `plan_import` does.
@@ -102,7 +102,7 @@ def described(
 
 
 def wanted_weights(answers: Mapping[str, Any] | None) -> str:
-    """Which weights of a file are to be read, where a trainer saved several."""
+    """The weights to read from a file, if a trainer saved several."""
     wanted = (answers or {}).get(WEIGHTS)
     return wanted if isinstance(wanted, str) else ""
 
@@ -125,14 +125,14 @@ def _ask_weights(draft: ConfigDraft) -> None:
 
 
 Candidate = tuple[Family, RawCheckpoint]
-"""A family, and the checkpoint with its tensors under the names that the family knows."""
+"""A family, and the checkpoint with its tensors under the family's names."""
 
 
 def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
-    """Find the families that a checkpoint may be of, by its names without wrappers.
+    """Find the possible families of a checkpoint, by its names without wrappers.
 
     Returns:
-        One, or several of one kin if nothing distinguishes them, the likely one first.
+        One family, or several of the same kin if nothing distinguishes them, the likely one first.
 
     Raises:
         CheckpointError: when there is none.
@@ -154,7 +154,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
-    """The first family that matches, and those of its kin that match too, the likely one first."""
+    """The first matching family, and matching ones of its kin, the likely one first."""
     found: list[Candidate] = []
     for family in FAMILIES:
         if found and (not family.kin or family.kin != found[0][0].kin):
@@ -166,7 +166,7 @@ def _matching(raw: RawCheckpoint) -> list[Candidate]:
 
 
 def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Family, ConfigDraft]:
-    """The family and its draft; if there are several families, the user is asked which."""
+    """The family and its draft; if several families are possible, the user is asked."""
     by_name = {family.name: (family, view) for family, view in found}
     family, view = found[0]
     draft = ConfigDraft(view, answers)
@@ -187,10 +187,10 @@ def _with_trait(family: Family) -> str:
 
 
 def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:
-    """The checkpoint under the names that its mapping file uses: the files', or those without wrappers.
+    """The checkpoint under the names used by its mapping file: the files', or those without wrappers.
 
     Raises:
-        CheckpointError: when none of its patterns fits either.
+        CheckpointError: when none of its patterns matches either.
     """
     for view in (raw, replace(raw, tensors=plain)):
         if own.matches(view):
@@ -207,10 +207,10 @@ def unwrapped(name: str) -> str:
 
 
 def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
-    """Prefixes that may be removed from names, the most careful first.
+    """Prefixes that may be removed from names, the shortest first.
 
-    First none; then those that all names have, one part after the other ("model.", "model.net."); then those
-    of more than half of the names, for files that hold more than the model.
+    First none; then those of all names, part by part ("model.", "model.net."); then those of more than half
+    of the names, for files that contain more than the model.
     """
     yield ""
     counts: Counter[str] = Counter()
@@ -226,7 +226,7 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
 
 _SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
 _SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
-"""Model type -> the family with its names of tensors."""
+"""Model type -> the family with its tensor names."""
 
 
 def _unknown(raw: RawCheckpoint) -> str:

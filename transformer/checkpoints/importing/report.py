@@ -1,4 +1,4 @@
-"""The report on an import: where each setting came from, what was asked, which names fitted."""
+"""The report on an import: the source of each setting, the questions, the matched names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from transformer.loaded import GenerationSettings, LoadedModel
 
 SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
-"""Where a value comes from: the checkpoint's configuration, the tensors, the user's answer, a guess that
-nobody confirmed, or the family, whose models all have it."""
+"""Source of a value: the checkpoint's configuration, the tensors, the user's answer, an unconfirmed guess, or
+the family, whose models all have it."""
 
 
 LAYOUT = "layout"
-"""Name of the question which of several families a checkpoint is of; the others are that family's."""
+"""Name of the question which of several families it is; other questions are that family's."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Question:
     """A question that the files don't answer.
 
     Attributes:
-        name: under which an answer is given.
+        name: the name in `answers`.
         text: the question.
         why: why it can't be read from the files, and what depends on it.
         options: likely answers, the most likely first.
         value: the answer that was used.
-        answered: whether the user gave it; otherwise the likeliest was assumed.
+        answered: True if the user gave it; otherwise the likeliest was assumed.
     """
 
     name: str
@@ -64,9 +64,9 @@ class KeyProblem:
     """A tensor that is missing, unexpected or of another shape, by the files' names.
 
     Attributes:
-        name: of the tensor.
+        name: the tensor's name.
         detail: what is wrong with it.
-        nearest: the most similar names on the other side.
+        nearest: the most similar names, of the model for a tensor, of the files for a weight.
     """
 
     name: str
@@ -87,9 +87,9 @@ class TiedKey:
     """A tensor that the model ties to another, but that is stored separately.
 
     Attributes:
-        name: of the copy, which is not used.
+        name: the copy's, which is not used.
         to: the tensor that is used.
-        equal: whether both have the same numbers; None before they are read.
+        equal: True if both have the same numbers; None before they are read.
     """
 
     name: str
@@ -99,7 +99,7 @@ class TiedKey:
 
 @dataclass(frozen=True)
 class KeyReport:
-    """How the names and shapes of the files fit the model."""
+    """How the files' names and shapes match the model."""
 
     missing: tuple[KeyProblem, ...] = ()
     unexpected: tuple[KeyProblem, ...] = ()
@@ -119,12 +119,12 @@ class ImportReport:
 
     Attributes:
         family: `Family.name`.
-        family_label: for people.
-        config: what the model is made of.
+        family_label: its name for users.
+        config: the model's configuration.
         settings: the source of each value.
-        questions: those asked, with the answers used.
-        keys: how names and shapes fitted.
-        generation: how the model's makers decode with it.
+        questions: the questions asked, with the answers used.
+        keys: how names and shapes match.
+        generation: the makers' generation settings.
         notes: sentences for the user.
     """
 
@@ -139,7 +139,7 @@ class ImportReport:
 
     @property
     def assumed(self) -> tuple[Question, ...]:
-        """The questions without an answer, for which the likely one was assumed."""
+        """The unanswered questions, for which the likely answer was assumed."""
         return tuple(question for question in self.questions if not question.answered)
 
 

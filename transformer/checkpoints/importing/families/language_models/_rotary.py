@@ -1,4 +1,4 @@
-"""What is usual of Llama in other layouts than Hugging Face's: bases, lengths, stretched wavelengths."""
+"""Usual settings of Llama outside Hugging Face's layout: bases, lengths, stretched wavelengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LENGTHS = (2048, 4096, 8192)
 
 
 def ask_stretch(draft: ConfigDraft) -> None:
-    """Ask how much Llama 3 stretches its long wavelengths, which differs from version to version."""
+    """Ask how much Llama 3 stretches its long wavelengths, which differs between versions."""
     likely = {2048: 32.0, 3072: 32.0, 4096: 8.0}.get(draft["d_model"], 1.0)
     draft.ask(
         "rotary_stretch",

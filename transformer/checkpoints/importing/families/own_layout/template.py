@@ -1,4 +1,4 @@
-"""A mapping file to fill in: every pattern of a checkpoint's names, with our name where it can be guessed."""
+"""A mapping file to fill in: every name pattern of a checkpoint, with our name where it can be guessed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def template(raw: RawCheckpoint) -> str:
     """The text of a mapping file for a checkpoint.
 
     Raises:
-        CheckpointError: when a name can't be a key of it.
+        CheckpointError: when a name can't be one of its keys.
     """
     found = look(raw.tensors)
     lines = [_HEAD + "names:"]
@@ -74,7 +74,7 @@ _Guess = tuple[str, tuple[str, ...] | None]
 
 
 def _modules(guesses: list[_Guess]) -> list[_Guess]:
-    """Each pattern once: a bias goes with its weight."""
+    """Each pattern once: a bias belongs to its weight."""
     named: dict[str, tuple[str, ...] | None] = {}
     for theirs, ours in guesses:
         named.setdefault(theirs, ours)

@@ -1,4 +1,4 @@
-"""The stacks of x-transformers, whose sublayers are numbered through, under names by layers."""
+"""The stacks of x-transformers, with consecutively numbered sublayers, renamed by layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint, Sto
 from transformer.errors import CheckpointError, shown
 
 OFFSET, HALVES = "gamma_less_1", "halves"
-"""In place of gamma and weight, where answers say that they are stored in another way."""
+"""Names that replace gamma and weight if an answer says that they are stored differently."""
 
 _SUBLAYER = re.compile(rf"attn_layers\.layers\.{LAYER_NUMBER}\.([01])\.(.+)")
 _NORM = re.compile(r"([012])\.(.+)")
@@ -49,10 +49,10 @@ _OF_THE_WRAPPER = (
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Name the sublayers by layers and the rest by its part; a lone stack is taken for a decoder.
+    """Name the sublayers by layer and the rest by part; a lone stack is assumed to be a decoder.
 
     Raises:
-        CheckpointError: for sublayers in another order than the paper's.
+        CheckpointError: for sublayers not in the paper's order.
     """
     prefixes = {
         prefix: stack
@@ -76,7 +76,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def _block(raw: RawCheckpoint, prefix: str) -> tuple[str, ...]:
-    """The sublayers of one layer, which all layers must have."""
+    """The sublayers of one layer, which must be the same in all layers."""
     start = f"{prefix}attn_layers.layers."
     count = min(raw.layer_count(start), _MOST)
     is_attention = [f"{start}{i}.1.to_q.weight" in raw.tensors for i in range(count)]
@@ -121,10 +121,10 @@ def _arranged(name: str, stack: str, block: tuple[str, ...]) -> str:
 
 
 def refuse_other_options(raw: RawCheckpoint, renames: Renames, ignored: Mapping[str, str]) -> None:
-    """Refuse a tensor of the stacks that nothing of ours becomes: it would change what is computed.
+    """Refuse a tensor of the stacks that our model has no weight for: it would change the computation.
 
     Raises:
-        CheckpointError: that names the option, as far as it is known.
+        CheckpointError: naming the option if it is known.
     """
     known = Patterns([*renames, *ignored])
     for name, stored in raw.tensors.items():
@@ -140,7 +140,7 @@ def refuse_other_options(raw: RawCheckpoint, renames: Renames, ignored: Mapping[
 def renamed(
     raw: RawCheckpoint, beginnings: Mapping[str, str], ends: Mapping[str, str] | None = None
 ) -> RawCheckpoint:
-    """The checkpoint with other beginnings and ends of its tensors' names."""
+    """The checkpoint with prefixes and suffixes of its tensors' names replaced."""
 
     def rename(name: str) -> str:
         for old, new in beginnings.items():

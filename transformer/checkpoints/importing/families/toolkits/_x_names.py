@@ -48,7 +48,7 @@ def _attention(name: str) -> Renames:
 
 
 def _two_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(2 * out, ...) -> two of (out, ...): what is multiplied, then its gate."""
+    """(2 * out, ...) -> two of (out, ...): the values, then their gate."""
     return tensor.chunk(2)
 
 

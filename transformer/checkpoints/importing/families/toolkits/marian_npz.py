@@ -1,8 +1,7 @@
 """Marian's own files (Junczys-Dowmunt et al. 2018): model.npz, with the configuration as text inside.
 
-Matrices are stored input by output, layers count from 1, sinusoids are tensor2tensor's. Targets begin with an
-embedding of zeros: here it is a token of its own, the last of each vocabulary, which also fills up short
-sentences.
+Matrices are stored as input by output, layers count from 1, sinusoids are tensor2tensor's. Targets begin with
+an embedding of zeros: here it is an extra token, the last of each vocabulary, which also serves as padding.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 CONFIG = "special:model.yml"
 USUAL_LENGTH = 512
 _UNLIKELY = 30.0
-"""How far below all words the bias of the token is that is no word: a share of e^-30."""
+"""How far the extra token's bias is below all words': a share of e^-30."""
 
 
 def _row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -128,7 +127,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Count layers from 0, under a name in which the number stands apart."""
+    """Rename layers so that they count from 0 and the number is a separate part of the name."""
 
     def name(stored: str) -> str:
         match = _LAYER_NAME.fullmatch(stored)
@@ -140,7 +139,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the configuration in the file, the shapes, and answers where it lacks one.
+    """Read the configuration in the file, the shapes, and answers for what it lacks.
 
     Raises:
         CheckpointError: for what our model does not compute.
@@ -174,7 +173,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """The lines NAME: VALUE of a configuration; lists over several lines become one text."""
+    """Parse the lines NAME: VALUE of a configuration; lists over several lines become one text."""
     values: dict[str, Any] = {}
     name = ""
     for line in text.splitlines():
@@ -212,10 +211,10 @@ def _refuse_other_computations(raw: RawCheckpoint, told: ForeignConfig | None) -
 
 
 def _read_norms(draft: ConfigDraft) -> None:
-    """Where the norms stand, by the ends of their names.
+    """Fill in the positions of norms, by the ends of their names.
 
     Raises:
-        CheckpointError: for norms before and after, or none.
+        CheckpointError: for norms both before and after, or none.
     """
     names = draft.raw.tensors.keys()
     before, after = (f"{_FIRST}self_Wo_ln_scale{end}" in names for end in ("_pre", ""))

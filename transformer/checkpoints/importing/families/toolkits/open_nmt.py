@@ -1,8 +1,7 @@
 """OpenNMT-py's Transformers (Klein et al. 2017), versions 2 and 3: translators and language models.
 
-Norms before the sublayers and one after each stack; the feed-forward keeps its own norm. Embeddings are
-scaled where sinusoids are added, which lie in the file. The trainer keeps its options beside the weights, as
-`opt`.
+Pre-norm with a final norm in each stack; the feed-forward contains its norm. Embeddings are scaled if
+sinusoids, which are stored, are added. The trainer stores its options with the weights, as `opt`.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the trainer's options where the file has them, the shapes, and answers.
+    """Read the trainer's options if the file has them, the shapes, and answers.
 
     Raises:
         CheckpointError: for what our model does not compute.
@@ -130,7 +129,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:
-    """The place of <blank> in the vocabularies beside the weights, where they are lists; else it is asked."""
+    """Fill in pad_id: the index of <blank> in stored vocabulary lists, or an answer."""
     vocab = draft.raw.extras.get("vocab")
     lists = [words for words in vocab.values() if isinstance(words, list)] if isinstance(vocab, dict) else []
     places = {words.index(_BLANK) for words in lists if _BLANK in words}
@@ -141,7 +140,7 @@ def _read_pad_id(draft: ConfigDraft) -> None:
 
 
 def _read_heads(draft: ConfigDraft) -> None:
-    """Keys and values may have fewer heads (--num_kv, --multiquery): their rows tell."""
+    """Fill in heads; keys and values may have fewer (--num_kv, --multiquery), which their rows show."""
     n_heads = draft.heads("heads")
     rows, k_rows = draft.length(_QUERIES, 0), draft.length(_KEYS, 0)
     if n_heads < 1 or rows % n_heads or k_rows % (rows // n_heads):
@@ -189,7 +188,7 @@ def _read_words(draft: ConfigDraft) -> None:
 
 
 def _read_positions(draft: ConfigDraft) -> None:
-    """Sinusoids lie in the file, and embeddings are scaled where they are added, never else."""
+    """Fill in positions; sinusoids are stored, and embeddings are scaled only if sinusoids are added."""
     tables = [name for name in (_SOURCE_TABLE, _TARGET_TABLE) if name in draft.raw.tensors]
     told = draft.config
     if told is not None:
@@ -203,7 +202,7 @@ def _read_positions(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Version 3 may leave out the biases of queries, keys and values alone."""
+    """Biases of 0: version 3 may leave out those of queries, keys and values only."""
     has_bias = f"{_LAYER}.self_attn.linear_query.bias" in raw.tensors
     attentions = (
         "encoder.layers.{}.self_attn",

@@ -1,8 +1,8 @@
 """x-transformers (Phil Wang): a TransformerWrapper with an Encoder or a Decoder, and XTransformer with both.
 
-Its default options, gated feed-forwards, RMS norms and rotary positions of a part of each head are read; its
-many other options are refused by the names of their tensors. Sublayers are numbered through a stack, and
-learned positions are multiplied by 1 / sqrt(d_model). Newer versions keep gamma less 1.
+Its default options, gated feed-forwards, RMS norms and partly rotated heads are read; its many other options
+are refused by the names of their tensors. Sublayers are numbered consecutively, and learned positions are
+multiplied by 1 / sqrt(d_model). Newer versions store gamma - 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _OLDEST_NORMS = ("layers.0.0.0.weight", "layers.0.0.2.weight")
-"""torch's norms, which newer versions have not."""
+"""torch's norms, which newer versions no longer use."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -172,7 +172,7 @@ def _read_positions(draft: ConfigDraft, first: str) -> None:
 
 
 def _read_rotation(draft: ConfigDraft, frequencies: Tensor, first: str) -> None:
-    """What is turned: frequency i is base^(-2i / n) of n numbers; older versions turn values, too."""
+    """Read the rotation: frequency i is base^(-2i / n) for n dimensions; older versions rotate values too."""
     n_turned = 2 * len(frequencies)
     if any(stored.name.endswith(_OLDEST_NORMS) for stored in draft.raw.tensors.values()):
         raise CheckpointError(
@@ -218,7 +218,7 @@ def _read_generator(draft: ConfigDraft, n_decoder_layers: int) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Norms have no beta, and of attention's four matrices at most the last has a bias."""
+    """Zeros for betas of norms and biases of attention, of which at most the last is stored."""
     table: dict[str, StandIn] = {}
     for stack in ("encoder", "decoder"):
         layer = f"{stack}.layers.{{}}."

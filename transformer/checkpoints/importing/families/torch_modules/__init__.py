@@ -1,1 +1,1 @@
-"""Modules that users wrote in PyTorch, with a state dict alone: what it does not tell is asked."""
+"""Modules that users wrote in PyTorch, as bare state dicts: what they don't reveal is asked."""

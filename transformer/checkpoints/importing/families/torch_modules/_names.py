@@ -1,4 +1,4 @@
-"""What the names that people give to the parts of their own modules tell."""
+"""The meaning of names in users' own modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 SideName = Literal["src", "tgt"]
 
 _LONGEST = 100
-"""Characters of a name that are looked at, from its end: a hostile file may have very long names."""
+"""Examined characters of a name, from its end: a hostile file may have very long names."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _BEHIND_SIDE = r"((emb|tok|pos|norm).*)?"
 _SIDES: tuple[tuple[SideName, re.Pattern[str]], ...] = (
@@ -29,12 +29,12 @@ _POSITIONS = frozenset(("pe", "wpe", "time"))
 
 
 def words(name: str) -> list[str]:
-    """The words of a name, whether dots, underscores, digits or capitals part them."""
+    """The words of a name, separated by dots, underscores, digits or capitals."""
     return [word.lower() for word in _WORD.findall(name[-_LONGEST:])]
 
 
 def is_positions(name: str) -> bool:
-    """True if it is a name for a table of positions."""
+    """True if it is a name for a position table."""
     return any(
         word in _POSITIONS
         or (word.startswith("pos") and not word.startswith("post"))
@@ -54,17 +54,17 @@ def is_embedding(name: str) -> bool:
 
 
 def is_linear(name: str) -> bool:
-    """True if it has a word that people give to a linear layer, the last of a model."""
+    """True if it contains a usual word for a model's last linear layer."""
     return any(word in _LINEAR_LAYERS or word.startswith(_LINEAR_LAYERS_BEGIN) for word in words(name))
 
 
 def is_decoder(name: str) -> bool:
-    """True if the module itself is called decoder: an embedding, or the linear layer of a lone stack."""
+    """True if the module itself is called decoder, as an embedding or a lone stack's linear layer may be."""
     return name.removesuffix(".weight").rpartition(".")[2] in ("decoder", "dec")
 
 
 def side_of(name: str) -> SideName | None:
-    """Which side a name tells, None where it tells none or both: src and tgt count before encoder and out."""
+    """The side in a name; None for none or both. src and tgt take precedence over encoder and out."""
     of_name = words(name)
     # "pos_enc" is an encoding of positions, on either side.
     of_name = [

@@ -1,8 +1,8 @@
 """The Annotated Transformer (Rush et al., nlp.seas.harvard.edu/annotated-transformer).
 
-Norms before the sublayers and one after each stack. Its LayerNorm divides by the unbiased deviation plus
-eps; the four matrices of an attention are a list. Copies of it with torch's own norm, and without the norm
-after each stack, are read too; those with norms after the sublayers are saved alike, so that is asked.
+Pre-norm with a final norm in each stack. Its LayerNorm divides by the unbiased deviation plus eps; an
+attention's four matrices are a list. Copies with torch's own norm or without final norms are read too;
+post-norm copies have the same state dict, so the position of the norms is asked for.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename the parts outside of the stacks, and the weights of torch's norms as the original's."""
+    """Rename the parts outside the stacks, and the weights of torch's norms like the original's."""
     tensors = {}
     for name, stored in raw.tensors.items():
         original = name.replace(".norm.weight", ".norm.a_2").replace(".norm.bias", ".norm.b_2")

@@ -1,1 +1,1 @@
-"""Transformers that people learn from, written out in PyTorch: one module per repository."""
+"""Transformers of tutorials, written out in PyTorch: one module per repository."""

@@ -1,9 +1,8 @@
 """aladdinpersson/Machine-Learning-Collection, "transformer_from_scratch".
 
-Norms come after the sublayers, positions are learned. In the code of the video the heads share one matrix of
-their own width for queries, one for keys and one for values; in later versions each is as wide as the model,
-with biases. Scores are divided by the root of the model's width, where the paper has that of a head; copies
-have corrected it, and it is not stored.
+Post-norm, learned positions. In the video's code the heads share one matrix of d_head columns each for
+queries, keys and values; in later versions these are as wide as the model and have biases. Scores are divided
+by the root of the model's width instead of a head's; copies have corrected this, which is not stored.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def once_per_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """What all heads share, for each: (d_head, d_head) -> (D, D), zero between heads, or (d_head,) -> (D,).
+    """Repeat the heads' shared weights: (d_head, d_head) -> block-diagonal (D, D), or (d_head,) -> (D,).
 
-    (D, D) and (D,) stay as they are.
+    (D, D) and (D,) are returned unchanged.
     """
     copies = config.d_model // max(1, tensor.shape[0])
     if tensor.dim() == 1:
@@ -106,7 +105,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Biases of queries, keys and values, where only the layer after the heads has one."""
+    """Biases of 0 for queries, keys and values, where only the output projection has one."""
     if f"{_QUERIES}.bias" in raw.tensors:
         return {}
     return shared.ZERO_BIASES

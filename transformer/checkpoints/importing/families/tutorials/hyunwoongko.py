@@ -1,8 +1,8 @@
-"""hyunwoongko/transformer: separate projections, norms after the sublayers, sinusoids that are not stored.
+"""hyunwoongko/transformer: separate projections, post-norm, sinusoids that are not stored.
 
 The norms of its first versions divide by the unbiased deviation plus eps, later ones by the root of the
-biased variance plus eps. Early copies cut the heads without transposing, so that a head gets other tokens'
-numbers. Neither can be seen in the files: both are asked for.
+biased variance plus eps. Early copies split heads without transposing, so that a head gets other tokens'
+numbers. Neither is visible in the files: both are asked for.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read_config(draft: ConfigDraft) -> None:
     """Read the shapes, and ask for the rest.
 
     Raises:
-        CheckpointError: for heads that are cut across tokens.
+        CheckpointError: for heads split across tokens.
     """
     if _OUTPUT not in draft.raw.tensors:  # in the versions without this layer, they always are
         raise CheckpointError(_CUT_ACROSS_TOKENS)

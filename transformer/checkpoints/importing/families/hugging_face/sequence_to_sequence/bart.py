@@ -1,7 +1,7 @@
 """BART (Lewis et al. 2019) and mBART (Liu et al. 2020) as Hugging Face's transformers saves them.
 
-Learned positions, which begin at row 2 of their table, and a norm after the embeddings. BART's norms stand
-after the sublayers; mBART's before them, with one more after each stack.
+Learned positions, which begin at row 2 of their table, and a norm after the embeddings. BART is post-norm;
+mBART is pre-norm, with one more norm after each stack.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROWS = 2
-"""Rows at the beginning of the table of positions, which are unused."""
+"""Unused rows at the beginning of the position table."""
 
 EMBEDDING_NORMS: Renames = module_renames(
     {

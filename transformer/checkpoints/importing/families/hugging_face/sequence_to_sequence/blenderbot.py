@@ -1,6 +1,6 @@
 """Blenderbot (Roller et al. 2020) as Hugging Face's transformers saves it.
 
-Norms before the sublayers and at the end of both stacks, none after the embeddings; learned positions.
+Pre-norm with a final norm in both stacks, none after the embeddings; learned positions.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ def read_config(draft: ConfigDraft) -> None:
         )
         draft.config.only("extra_layer_norm", False, why="one more norm")
         draft.config.only("extra_pos_embeddings", 0, why="positions that begin at another row")
-    # The second is about a norm after the embeddings, which this model lacks.
+    # The second concerns a norm after the embeddings, which this model lacks.
     fairseq_layout.refuse_other_computations(draft, "unk_token_id", "do_blenderbot_90_layernorm")
 
 
 def is_small(raw: RawCheckpoint) -> bool:
-    """True if there are BART's names, and no config.json says that it is a BART."""
+    """True if tensors have BART's names and no config.json says that it is a BART."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
     return found and may_be(raw, "blenderbot-small")
 
 
 def refuse_small(draft: ConfigDraft) -> None:
-    """Say what is missing.
+    """Refuse the small models, saying what is missing.
 
     Raises:
         CheckpointError: always.
@@ -85,4 +85,4 @@ SMALL = Family(
     kin=fairseq_layout.KIN,
     trait="its decoder adds the positions after the norm, which Headlight does not compute",
 )
-"""The layout of BART, with another decoder."""
+"""BART's layout, with a different decoder."""

@@ -1,7 +1,7 @@
 """Pegasus (Zhang et al. 2019) as Hugging Face's transformers saves it.
 
-The paper's Transformer with norms before the sublayers and sinusoidal positions, sines before cosines. Old
-files store the table of positions; nothing learned it.
+The paper's Transformer, but pre-norm, with sinusoidal positions, sines before cosines. Old files store the
+position table, although it was not learned.
 """
 
 from __future__ import annotations
