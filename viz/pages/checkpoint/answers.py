@@ -14,7 +14,7 @@ from viz.pages.shared.explain import computed_by
 from viz.pages.shared.literal_text import literal, refused
 
 PREFERRED, OTHER = "✓ ", "· "
-"""Before an answer that the model prefers, and before the others; on narrow screens an answer wraps."""
+"""Prefixes of the answer that the model prefers and of the others; on narrow screens an answer wraps."""
 SMALL = 100_000_000
 """Bytes of weights up to which all answers are tried without asking, in a few seconds."""
 

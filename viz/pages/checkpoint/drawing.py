@@ -55,7 +55,7 @@ def drawing(config: TransformerConfig) -> None:
 
 
 def _unusual(config: TransformerConfig) -> str:
-    """What the drawing can't show."""
+    """Properties that the drawing can't show."""
     said = ""
     if config.parallel_residual:
         said += "In each layer attention and feed-forward read the same stream, in parallel. "
@@ -182,7 +182,7 @@ class _Drawn:
         )
 
     def _in_layer(self) -> str:
-        """What applies to every sublayer."""
+        """Notes that apply to every sublayer."""
         config = self.config
         weakened = ""
         if config.residual_scale != 1:
@@ -241,7 +241,7 @@ def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
 
 
 def _weights(part: Part) -> list[tuple[str, str]]:
-    """Names relative to the part, and shapes, of all weights in it."""
+    """All weights in a part: names relative to it, and shapes."""
     return [
         (f"{inner.path}.{name}".removeprefix(f"{part.path}."), " × ".join(f"{size:,}" for size in shape))
         for inner in _all((part,))

@@ -18,7 +18,7 @@ BREAK, GUESS = "break", "guess"
 
 
 def pick_mode() -> str:
-    """Draw the switch between the two things to do. The address of a patient names no mistake."""
+    """Draw the switch between breaking the model and guessing. The address of a patient names no mistake."""
     mode = pick_button(in_a_row(), "What to do", {BREAK: "Break it", GUESS: "Guess the bug"}, key=MODE)
     if mode == GUESS:
         address.write(MISTAKE, "", "")
@@ -28,7 +28,7 @@ def pick_mode() -> str:
 def pick_mistake(config: TransformerConfig) -> Mistake:
     """Draw the list of all mistakes, unfit ones included, and a button for the next.
 
-    The address has the mistake by its name: what the list calls it depends on the model.
+    The address has the mistake's name: its label in the list depends on the model.
     """
     names = list(MISTAKES)
     fit = [mistake.name for mistake in fitting(config)] or names

@@ -33,8 +33,8 @@ class Broke:
         mistake: the mistake.
         choice: the model, as caches know it.
         case: the sound model and its run.
-        broken: what the broken one gives.
-        symptom: the number that gives it away.
+        broken: the effect of the mistake.
+        symptom: the number that reveals it.
     """
 
     mistake: Mistake
@@ -74,9 +74,9 @@ def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
 
 
 def new_findings(broke: Broke) -> list[Finding]:
-    """What the doctor complains of in a broken model and does not in the sound one; the worst first.
+    """The doctor's complaints about a broken model that the sound one does not get, the worst first.
 
-    Nothing is found where the model is sound.
+    Empty if the model itself is sound.
     """
     loaded = broke.broken.loaded
     if loaded is None:
@@ -87,13 +87,13 @@ def new_findings(broke: Broke) -> list[Finding]:
 
 
 def _complaints(choice: ModelChoice, name: str, loaded: LoadedModel) -> tuple[Finding, ...]:
-    """Problems and warnings of a model, by the mistake's name; that of the sound one is empty."""
+    """Problems and warnings of a model, by the mistake's name (empty for the sound model)."""
     key = choice, name
     return _kept(_COMPLAINTS, MOST_COMPLAINTS, key, lambda: examine_model(loaded).of("problem", "warning"))
 
 
 def _kept(shelf: str, most: int, key: Hashable, compute: Callable[[], Result]) -> Result:
-    """A result of this user, computed now unless it is one of the latest that are kept on its shelf."""
+    """A result of this user, computed now unless it is one of the latest on its shelf."""
     kept: dict[Any, Any] = st.session_state.setdefault(shelf, {})
     found: Result = kept.pop(key) if key in kept else compute()
     kept[key] = found
@@ -103,7 +103,7 @@ def _kept(shelf: str, most: int, key: Hashable, compute: Callable[[], Result]) -
 
 
 def guess_of(about: Hashable) -> str | None:
-    """The name of the mistake that this user has guessed of a patient; None before the guess."""
+    """The mistake that this user has guessed for a patient; None before the guess."""
     found: str | None = st.session_state.get(_GUESSES, {}).get(about)
     return found
 

@@ -17,7 +17,7 @@ from viz.widgets import in_a_row, pick_button
 WITH, WITHOUT = "with", "without"
 TRAINED = {WITH: "With the mistake", WITHOUT: "As it should be"}
 STEPS = 600
-"""Enough for Reverse to come out right nearly always, in less than a minute on most machines."""
+"""Updates after which Reverse is nearly always right, in less than a minute on most machines."""
 _COURSES = "courses in the lab"
 
 
@@ -35,9 +35,9 @@ def leak_section(mistake: Mistake) -> None:
 
 
 def other_course(training: LiveTraining) -> tuple[str, LearningCurves] | None:
-    """The latest course of a run that differs from this one by its mistake alone, with a name; None for none.
+    """The latest curves of a run that differs only by the mistake, and a name; None if there are none.
 
-    Notes this one's course for the other.
+    This run's curves are stored for the other.
     """
     kept: dict[str, tuple[TrainingPlan, LearningCurves]] = st.session_state.setdefault(_COURSES, {})
     own = training.plan.model.leak

@@ -18,7 +18,7 @@ from viz.session import twin_run
 from viz.widgets import pick_seed
 
 MOST_PARAMETERS = 100_000_000
-"""Up to this size, two more models with random weights are made; larger ones would fill the memory."""
+"""Up to this size, two more models with random weights are made; larger ones would fill memory."""
 
 
 def _norm_position(config: TransformerConfig) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The three kinds of norm in words and formulas of ours."""
+"""The three kinds of norm in words and formulas."""
 
 from __future__ import annotations
 

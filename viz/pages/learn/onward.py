@@ -15,7 +15,7 @@ from viz.viewer.viewer_run import view_run
 from viz.widgets import set_choice
 
 VIEWED = ("explore",)
-"""The pages whose state is what is chosen in the viewer."""
+"""The pages whose state is the viewer's choice."""
 
 
 def onward_links(ways: Sequence[Onward], subject: Subject) -> None:
@@ -24,7 +24,7 @@ def onward_links(ways: Sequence[Onward], subject: Subject) -> None:
         clicked = st.button(way.label, key=f"onward {number}", on_click=_prepare, args=(way, subject))
         if clicked:
             page = PAGES / way.page.replace("-", "_") / "page.py"
-            st.switch_page(page, query_params={})  # as the callback has set it
+            st.switch_page(page, query_params={})  # as set by the callback
 
 
 def _prepare(way: Onward, subject: Subject) -> None:

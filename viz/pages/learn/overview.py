@@ -1,4 +1,4 @@
-"""All lessons: what each answers, and how far the reader got."""
+"""All lessons: the question of each, and the reader's progress."""
 
 from __future__ import annotations
 

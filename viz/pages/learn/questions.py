@@ -24,16 +24,16 @@ from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer
 from viz.session import current_theme
 
 WRITTEN = 100
-"""A range up to this number is shown; a larger one only guards against typing errors."""
+"""A range up to this number is shown; a larger one only guards against typos."""
 
 
 def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> bool:
-    """Draw a question, and what was answered beside what is; whether that has been revealed.
+    """Draw a question, and the prediction next to the right answer; return True once that is revealed.
 
     Args:
         lesson: its name.
-        question: what is asked.
-        subject: of whom.
+        question: the question.
+        subject: its subject.
         known: terms that have been explained in the text above; see `linked`.
     """
     given = answer_to(lesson, question, subject)

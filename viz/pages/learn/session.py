@@ -15,7 +15,7 @@ from viz.pages.shared.sentence import SentenceRun
 from viz.session import ModelChoice, RunKey, current_choice
 
 LESSON, STEP, CLASS, ALL = "lesson", "step", "class", "answers"
-"""Names in the address: the lesson, the step in it, whether a teacher shows the answers, whether all are."""
+"""Names in the address: the lesson, its step, a class's answer shown, all answers shown."""
 _SUBJECT, _PROGRESS, _SHOWN = "lesson subject", "lesson progress", "lesson answers shown"
 
 
@@ -46,7 +46,7 @@ def progress() -> Progress:
 
 
 def answer_to(lesson: str, question: Question, subject: Subject) -> Answer | None:
-    """What was predicted of this subject; None where nothing was, or what can't be answered."""
+    """The prediction for this subject; None without a valid one."""
     kept = progress().answers.get((lesson, question.name))
     if kept is None or (kept.model, kept.text) != (model_said(current_choice()), subject.text):
         return None
@@ -79,7 +79,7 @@ def steps_read(name: str) -> int:
 
 
 def open_lesson(name: str) -> None:
-    """Go to the first step of a lesson that has not been read; to the list of all for "".
+    """Go to the first unread step of a lesson; to the list of all for "".
 
     To be called from a callback, or before the page is drawn.
     """
@@ -92,8 +92,8 @@ def follow_term(name: str, *, is_here: bool) -> None:
     """Go to the lesson about a term that was clicked.
 
     Args:
-        name: of the lesson; whatever is none is left alone.
-        is_here: whether the page of the lessons is being drawn.
+        name: the lesson's name; any other text is ignored.
+        is_here: True while the page of the lessons is being drawn.
     """
     if name not in lessons():
         return
@@ -103,7 +103,7 @@ def follow_term(name: str, *, is_here: bool) -> None:
 
 
 def invitation() -> str:
-    """Markdown that offers the first lesson to whoever has read none; else nothing."""
+    """Markdown that offers the first lesson to users who have read none; else empty."""
     name, lesson = next(iter(lessons().items()))
     if progress().read:
         return ""

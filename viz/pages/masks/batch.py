@@ -38,7 +38,7 @@ class BatchRun:
     Attributes:
         config: of the model.
         trace: what the model computed.
-        theme: the colours that the user's browser shows.
+        theme: the user's colours.
     """
 
     config: TransformerConfig
@@ -52,7 +52,7 @@ class BatchRun:
 
 
 def batch_box() -> BatchRun | None:
-    """Draw the box and run its lines as one batch; None where that fails, and the page then says why."""
+    """Draw the box and run its lines as one batch; None if that fails, which the page explains."""
     loaded = current_model()
     boxes = boxes_of(loaded)
     st.text_area(

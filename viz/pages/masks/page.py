@@ -1,4 +1,4 @@
-"""Masks: which token may look at which, in a batch of sentences of different lengths."""
+"""Masks: which token may attend to which, in a batch of sentences of different lengths."""
 
 import streamlit as st
 

@@ -17,7 +17,7 @@ from viz.widgets import HEAD
 
 
 def softmax_section(batch: BatchRun, attention: Attention, sentence: int, query: int) -> None:
-    """Draw one row of one head: a sentence of the batch, and the position of the token that looks."""
+    """Draw one row of one head, for a sentence of the batch and the position of the query."""
     trace = batch.trace
     st.header("One query, with and without the mask")
     left, right = st.columns(2)

@@ -22,7 +22,7 @@ from viz.viewer.packed import pack_run
 from viz.viewer.page import Heading, PageScene, ShownRun, page_overhead, scenes_page
 
 Report: TypeAlias = Callable[[float, str], object]
-"""Receives the share of the work that is done, from 0 to 1, and the current step."""
+"""Receives the finished share of the work, from 0 to 1, and the current step."""
 _EXPLORE = "explore"
 _REFUSALS = (CheckpointError, ConfigError, DeviceError, SentenceError)
 """The refusals of the app, whose messages are for users."""

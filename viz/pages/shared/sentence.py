@@ -49,7 +49,7 @@ class SentenceRun:
         text: the source or prompt, as typed.
         target: the target as typed; "" where the model writes its own.
         run: the model's run of them.
-        theme: the colours that the user's browser shows.
+        theme: the user's colours.
     """
 
     choice: ModelChoice

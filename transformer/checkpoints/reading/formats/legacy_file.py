@@ -80,7 +80,7 @@ def _check_byte_order(machine: Any) -> None:
 
 
 def _blocks(file: RegularFile, keys: Any, storages: dict[str, Storage], at: int) -> dict[str, Block]:
-    """Where the bytes of each storage are, for the storages that are read."""
+    """The place of each storage's bytes, for the storages that are read."""
     if not isinstance(keys, list):
         raise CheckpointError(_DAMAGED)
     blocks: dict[str, Block] = {}

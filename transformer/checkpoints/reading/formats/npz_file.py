@@ -109,7 +109,7 @@ def _read_head(file: RegularFile, entry: ZipEntry, name: str) -> _Head:
 
 
 def _view(entry: ZipEntry, head: _Head, name: str, limits: Limits) -> TensorView:
-    """Where its numbers are. The archive's checksum covers the header too, so both are one block."""
+    """The place of an array's numbers. The archive's checksum covers the header too, so both are one block."""
     what = f"the array {shown(name)}"
     if head.dtype not in _DTYPES:
         raise CheckpointError(

@@ -87,10 +87,10 @@ NOT_SHIFTED = Mistake(
 
 
 class _QueriesFromMemory(MultiHeadAttention):
-    """Cross-attention whose queries are the source and whose keys and values are the target.
+    """Cross-attention with queries from the source, and keys and values from the target.
 
-    It runs only where both have one length, as in code that fills all sentences up to one. Here the shorter
-    is filled up with zeros, and the longer cut.
+    Such code only runs if both have the same length, as where all sentences are padded to one. Here the
+    shorter is zero-padded and the longer truncated.
     """
 
     def forward(

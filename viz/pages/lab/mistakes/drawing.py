@@ -10,7 +10,7 @@ from viz.pages.lab.mistakes.mistake import Level, Mistake
 
 
 def fitting(config: TransformerConfig) -> list[Mistake]:
-    """The mistakes that can be made in such a model, in the order of the list."""
+    """The mistakes that apply to such a model, in the order of the list."""
     return [mistake for mistake in MISTAKES.values() if not mistake.unfit(config)]
 
 
@@ -20,10 +20,10 @@ def guessable(config: TransformerConfig) -> list[Mistake]:
 
 
 def drawn(seed: int, level: Level, config: TransformerConfig) -> Mistake | None:
-    """The mistake that a seed draws among those of a level, or of any level where it has one at most.
+    """The mistake that a seed draws among those of a level, or among all if the level has at most one.
 
-    The same seed draws the same in the same kind of model. Seeds that follow each other go through all of
-    them before one comes again. None where no mistake fits.
+    The same seed draws the same mistake for the same kind of model. Consecutive seeds go through all of them
+    before one repeats. None if no mistake applies.
     """
     fit = guessable(config)
     offered = [mistake for mistake in fit if mistake.level == level]

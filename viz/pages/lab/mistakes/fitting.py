@@ -43,7 +43,7 @@ def needs_scaled_heads(config: TransformerConfig) -> str:
 
 
 def needs_future(config: TransformerConfig) -> str:
-    """Cells closed within one sentence: a decoder's future."""
+    """Cells masked within one sentence: a decoder's future."""
     if not config.n_decoder_layers:
         return "This model has no decoder: in one sentence without padding, its masks close nothing."
     return ""

@@ -19,7 +19,7 @@ def distance(tensor: Tensor, right: Tensor) -> float:
 def weight_on_closed_cells(run: Run, masks_of: Run) -> float:
     """The largest weight that a row gives to keys masked in another run.
 
-    Rows of padding count for nothing.
+    Rows of padding are ignored.
     """
     most = 0.0
     for path in run.trace:
@@ -35,15 +35,15 @@ def weight_on_closed_cells(run: Run, masks_of: Run) -> float:
 
 @torch.inference_mode()
 def leak(loaded: LoadedModel, run: Run, *, shifted: bool = True) -> float:
-    """How much the first logits change when the token that they are to predict is another.
+    """How much the first logits change when the token that they predict is replaced.
 
-    Exactly 0 in a decoder that sees no future. The change is told as a share of those logits' length.
+    Exactly 0 in a decoder that sees no future. The change is relative to the logits' norm.
 
     Args:
         loaded: the model.
-        run: with a target of one token at least; without one there is nothing to change, and the answer is 0.
-        shifted: whether the decoder's input begins with its first tokens, so that the target comes after the
-            row that predicts it. Without the shift, it comes in that very row.
+        run: with a target of at least one token; without one nothing can be changed, and the answer is 0.
+        shifted: True if the decoder's input begins with start tokens, so that a target token is read after
+            the row that predicts it; without the shift it is read by that row.
     """
     ids, first = list(run.target_ids), len(run.target_ids) - len(run.target.ids)
     if not run.target.ids:
@@ -56,7 +56,7 @@ def leak(loaded: LoadedModel, run: Run, *, shifted: bool = True) -> float:
 
 
 def _other(loaded: LoadedModel, index: int) -> int:
-    """Another id of the target's vocabulary, not the padding id."""
+    """A different id of the target's vocabulary, not the padding id."""
     config = loaded.model.config
     other = (index + 1) % config.tgt_vocab_size
     return other if other != config.pad_id else (other + 1) % config.tgt_vocab_size

@@ -76,8 +76,8 @@ class Broken:
             sound, and what it is fed or how it is read is wrong.
         run: the same sentence with the same target (teacher forcing), to be compared step by step.
         sound: the run to compare it with: the case's own, or one with the same padding.
-        free: what the broken model writes by itself; None where it does not write.
-        reading: of a mistake in reading.
+        free: the broken model's own output; None if it does not generate.
+        reading: for a mistake in reading the numbers.
     """
 
     loaded: LoadedModel | None
@@ -94,9 +94,8 @@ class Symptom:
     Attributes:
         what: the name of the number.
         sound, broken: the two.
-        limit: between them: a trained model is on one side, with the mistake on the other. NaN is on neither
-            side, so beyond it.
-        unit: of the number; empty for a plain one.
+        limit: separates trained models from the same with the mistake. NaN counts as beyond it.
+        unit: the number's unit; empty for a plain number.
     """
 
     what: str
@@ -107,7 +106,7 @@ class Symptom:
 
     @property
     def shows(self) -> bool:
-        """True if the limit tells the two apart. It can't in a sentence that is too short for the mistake."""
+        """True if the limit separates the two; it can't in a sentence too short for the mistake."""
         return (self.broken > self.limit) != (self.sound > self.limit) or self.broken != self.broken
 
 
@@ -116,19 +115,18 @@ class Mistake:
     """A mistake that published implementations of the Transformer make.
 
     Attributes:
-        name: small letters and dashes.
+        name: lowercase letters and dashes.
         title: a noun phrase.
         group: the part of the model that it is in.
-        level: how hard it is to find: 1 shows at once, 2 needs a look at the right picture, 3 is subtle.
-        what: what the code does, and what that does to the model; plain text.
-        wrong, right: lines of Python, as such code is written.
+        level: how hard it is to find: 1 is obvious, 2 is visible in the right picture, 3 is subtle.
+        what: what the code does, and its effect on the model; plain text.
+        wrong, right: lines of Python, as usually written.
         seen: where it was published.
-        find: lines of Python that check one's own code for it.
-        broken: what the mistake makes of a case that it fits.
-        symptom: the number that gives it away.
-        unfit: why there is nothing to break in such a model, in a sentence; empty where there is.
-        leak: what to train with to see the mistake in the learning curves; None where training shows nothing
-            more.
+        find: lines of Python that check the reader's code for it.
+        broken: makes the mistake on a case that it applies to.
+        symptom: the number that reveals it.
+        unfit: why the mistake does not apply to a model, in a sentence; empty if it does.
+        leak: the leak to train with, so that the learning curves show the mistake; None if they don't.
     """
 
     name: str

@@ -42,7 +42,7 @@ def _title(name: Attention, layer: int) -> str:
 
 
 def _averaged(case: Case) -> Broken:
-    """Of the attention whose heads differ most."""
+    """Read the average of the attention whose heads differ most."""
     name, layer, record = max(_records(case.run), key=lambda one: _hidden_bits(one[2].weights[0]))
     weights = record.weights[0]
     tokens = (record.query_tokens[0], record.key_tokens[0])
@@ -101,7 +101,7 @@ def _n_given(run: Run) -> int:
 
 
 def _one_row_off(case: Case) -> Broken:
-    """Of the last layer's cross-attention, or of the decoder's own where there is none."""
+    """Shift the rows of the last layer's cross-attention, or of self-attention if there is none."""
     run = case.run
     name, layer, record = _records(run)[-1]
     written = [case.loaded.target.token(step.token_id) for step in run.steps]

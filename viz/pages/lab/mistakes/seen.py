@@ -6,7 +6,7 @@ from viz.pages.lab.mistakes.mistake import Seen
 
 
 def issue(repository: str, number: int, said: str = "") -> Seen:
-    """Refer to an issue or a pull request on GitHub, which opens either at the same address.
+    """Refer to an issue or pull request on GitHub; both have the same form of address.
 
     Args:
         repository: owner and name.

@@ -18,25 +18,25 @@ from viz.pages.learn.lessons.format.questions import NumberQuestion, TokenQuesti
 from viz.pages.learn.lessons.format.subject import Subject
 
 FALLBACK = tuple("m7a3k2")
-"""The row where the reader's words are too few."""
+"""The row used if the reader has too few words."""
 LEAST, MOST = 3, 8
 """Symbols of the lesson's row."""
 
 
 def symbols_of(subject: Subject) -> tuple[str, ...]:
-    """The first letters of the reader's words, as a row to reverse; `FALLBACK` where they are too few."""
+    """The first letters of the reader's words, as a row to reverse; `FALLBACK` if there are too few."""
     letters = [word[0].lower() for word in subject.text.split()]
     known = [letter for letter in letters if letter in SYMBOLS][:MOST]
     return tuple(known) if len(known) >= LEAST else FALLBACK
 
 
 def asked_of(subject: Subject) -> int:
-    """The position in the answer that is asked about: the second."""
+    """The position in the answer to ask about: the second."""
     return min(1, len(symbols_of(subject)) - 1)
 
 
 def aligned(subject: Subject) -> list[float]:
-    """For each symbol: 1 if the asked one of the answer is a copy of it, and else 0."""
+    """For each symbol: 1 if the answer's symbol asked about is its copy, else 0."""
     pair = REVERSE.solve(symbols_of(subject))
     return [float((position, asked_of(subject)) in pair.alignment) for position in range(len(pair.source))]
 
@@ -60,7 +60,7 @@ def _no_steps(subject: Subject) -> str:
 
 
 def _told(subject: Subject, probabilities: NDArray[np.floating], who: str, name: str) -> Shown:
-    """What a model gives the tokens of the run."""
+    """The probabilities that a model gives the run's tokens."""
     tokens = [_token(subject, step.token_id) for step in subject.run.steps]
     loss = -float(np.log(np.maximum(probabilities, 1e-30)).mean())
     return Shown(

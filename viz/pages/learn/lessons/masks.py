@@ -29,16 +29,16 @@ from viz.pages.learn.lessons.format.subject import Subject
 PADDING = 5
 """Tokens that follow the sentence in the lesson's batch."""
 STAND_INS = (0.0, -1.0, -5.0, -10.0, -100.0, -math.inf)
-"""Values on the dial for closed scores."""
+"""The dial's values for masked scores."""
 
 
 class Row(NamedTuple):
-    """A query of the decoder's first layer with some keys closed.
+    """A query of the decoder's first layer with some keys masked.
 
     Attributes:
-        head, query: which.
+        head, query: where it is.
         scores: (T,) before the mask.
-        is_open: (T,), which keys it may look at.
+        is_open: (T,), True for keys it may attend to.
         tokens: all T.
     """
 
@@ -65,7 +65,7 @@ def _decoder_row(subject: Subject) -> Row:
 
 
 def weights_with(row: Row, stand_in: float) -> NDArray[np.float64]:
-    """The row's weights with closed scores set to a number; minus infinity is the mask's own."""
+    """The row's weights with masked scores set to a number; the mask's own is minus infinity."""
     scores = np.where(row.is_open, row.scores, stand_in).astype(np.float64)
     exponentials = np.exp(scores - scores.max())
     weights: NDArray[np.float64] = exponentials / exponentials.sum()
@@ -89,7 +89,7 @@ def _n(subject: Subject) -> int:
 
 
 def _sum_of_rows(n: int) -> str:
-    """How many cells n rows leave open, in LaTeX."""
+    """The number of open cells in n rows, in LaTeX."""
     rows = " + ".join(map(str, range(1, n + 1))) if n < 5 else rf"1 + 2 + \dots + {n}"
     return rf"${rows} = \frac{{{n} \cdot {n + 1}}}{{2}} = {n * (n + 1) // 2}$"
 
@@ -100,7 +100,7 @@ def _closed(subject: Subject) -> NDArray[np.float64]:
 
 
 def _with_padding(subject: Subject) -> Attention:
-    """The attention whose keys the padding follows."""
+    """The attention whose keys end with padding."""
     return attentions(subject.run.trace)[0]
 
 

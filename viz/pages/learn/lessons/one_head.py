@@ -26,7 +26,7 @@ def _chosen_cell(row: Row) -> dict[str, object]:
 
 
 def _scaled(subject: Subject) -> str:
-    """Why the score is not the product over the root of d_head; empty where it is."""
+    """Why the score is not the product over the root of d_head; empty if it is."""
     config = subject.config
     if config.attention_scale is not True:
         if not config.attention_scale:

@@ -32,7 +32,7 @@ HOW = {
 
 
 def stack_of(subject: Subject) -> Stack:
-    """The stack whose positions the lesson is about: the first."""
+    """The stack whose positions the lesson explains: the first."""
     return stacks(subject.run.trace)[0]
 
 
@@ -44,15 +44,15 @@ def encoding_of(subject: Subject) -> NDArray[np.float32]:
 
 
 def middle(subject: Subject) -> int:
-    """The position in question."""
+    """The position to ask about."""
     return len(subject.run.trace.tokens(stack_of(subject))[0]) // 2
 
 
 def closeness(subject: Subject) -> list[float | None]:
-    """How near the model puts each position to the middle one; None for that one, and for what it can't see.
+    """How close the model puts each position to the middle one; None for itself and for masked positions.
 
-    Of encodings that are added, the cosine; of rotary positions the mean cosine of the angles between them in
-    the first layer that turns; of relative ones the bias of head 0.
+    For added encodings the cosine; for rotary positions the mean cosine of the angles between them in the
+    first rotating layer; for relative positions the bias of head 0.
     """
     stack, at = stack_of(subject), middle(subject)
     trace, positions = subject.run.trace, subject.config.positions
@@ -77,7 +77,7 @@ def closeness(subject: Subject) -> list[float | None]:
 
 
 def swapped(subject: Subject) -> tuple[int, int] | None:
-    """The positions of the first two words that differ; None where there are none."""
+    """The positions of the first two different words; None if there are none."""
     words = np.flatnonzero(subject.is_word(stack_of(subject)))
     tokens = subject.run.trace.tokens(stack_of(subject))[0]
     return next(
@@ -86,7 +86,7 @@ def swapped(subject: Subject) -> tuple[int, int] | None:
 
 
 def swapped_run(subject: Subject) -> Run:
-    """The same target after a source with these two words in each other's place."""
+    """The run with the same target and a source with these two words swapped."""
     return subject.kept("swapped", lambda: _swapped_run(subject))
 
 
@@ -106,7 +106,7 @@ def _swapped_run(subject: Subject) -> Run:
 
 
 def moved_by_order(subject: Subject, *, with_positions: bool) -> float:
-    """How far the encoder's vectors move, over their length, when two words are swapped."""
+    """How far the encoder's vectors move, relative to their length, when two words are swapped."""
     places = swapped(subject)
     assert places is not None
     edits = {} if with_positions else without_positions(subject.config)

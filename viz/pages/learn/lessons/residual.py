@@ -37,7 +37,7 @@ SUBLAYERS = {
 
 
 def stack_of(subject: Subject) -> Stack:
-    """The stack that the lesson is about: the last one."""
+    """The stack that the lesson explains: the last one."""
     return stacks(subject.run.trace)[-1]
 
 

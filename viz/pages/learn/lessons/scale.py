@@ -18,7 +18,7 @@ from viz.pages.learn.lessons.format.questions import ChoiceQuestion, NumberQuest
 from viz.pages.learn.lessons.format.subject import Subject
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)
-"""Of √d_head, beside 1: what products are divided by on the dial."""
+"""The dial's divisors besides 1, as multiples of √d_head."""
 
 
 def products_of(row: Row) -> NDArray[np.float64]:
@@ -32,7 +32,7 @@ def divisors_of(row: Row) -> list[float]:
 
 
 def weights_of(row: Row, divisor: float) -> NDArray[np.float64]:
-    """The row's weights, had its products been divided by something else."""
+    """The row's weights with its products divided by another number."""
     scores = products_of(row) / divisor
     exponentials = np.exp(scores - scores.max())
     weights: NDArray[np.float64] = exponentials / exponentials.sum()
@@ -109,7 +109,7 @@ def _other_divisor(subject: Subject) -> float:
 
 
 def _in_powers(exponent: float) -> str:
-    """e to a power, in LaTeX, however large."""
+    """A power of e in LaTeX, however large."""
     tens, rest = divmod(exponent / math.log(10), 1)
     return f"{10**rest:.2f} \\cdot 10^{{{tens:.0f}}}" if abs(tens) > 3 else f"{math.exp(exponent):.3g}"
 

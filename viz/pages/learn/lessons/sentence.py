@@ -39,12 +39,12 @@ def candidates(subject: Subject) -> list[tuple[int, float]]:
 
 
 def log_probability(subject: Subject) -> float:
-    """Of the whole target, its end included, in nats."""
+    """The log-probability of the whole target with its end, in nats."""
     return sum(math.log(max(step.probability, 1e-30)) for step in subject.run.steps)
 
 
 def tree_of(subject: Subject) -> BeamTree:
-    """The search of a beam for the most probable target, without a length penalty."""
+    """A beam search for the most probable target, without a length penalty."""
     return subject.kept(
         "beam", lambda: search(subject.loaded, subject.run.source, beam_size=BEAM_SIZE, alpha=0.0)
     )

@@ -126,7 +126,7 @@ def _ordered(args: tuple[Any, ...], _: Limits) -> Ordered:
 
 
 def _default(_: tuple[Any, ...], __: Limits) -> Ordered:
-    """As defaultdict: what it would make for missing keys is left out."""
+    """As defaultdict, without its factory for missing keys."""
     return Ordered()
 
 
@@ -179,7 +179,7 @@ def _old_tensor(args: tuple[Any, ...], limits: Limits) -> PickledTensor:
 
 
 def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How many numbers there are from a tensor's first to its last in the storage, both counted."""
+    """The span in the storage from a tensor's first number to its last, both included."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
@@ -290,4 +290,4 @@ _TENSOR_MAKERS = tuple(
         "_rebuild_parameter_with_state",
     )
 )
-"""What makes the tensor that `_rebuild_from_type_v2` gives a type: not itself, which could go on for ever."""
+"""Functions that make the tensor for `_rebuild_from_type_v2`: not itself, which could recurse for ever."""

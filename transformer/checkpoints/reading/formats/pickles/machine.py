@@ -235,7 +235,7 @@ class _Machine:
         self._push(call(called, args, self._limits))
 
     def _check_given(self, args: Any) -> None:
-        """Refuse calls whose arguments are together longer than the pickle: many get the same ones.
+        """Refuse calls whose arguments add up to more than the pickle, because many share the same ones.
 
         Otherwise a few bytes could have millions of numbers read or copied again and again. The arguments of
         opaque objects are not read.

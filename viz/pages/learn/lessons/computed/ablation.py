@@ -21,13 +21,13 @@ MOST_HEADS = 64
 
 
 class Place(NamedTuple):
-    """What is to be explained.
+    """A token to explain.
 
     Attributes:
-        attention: the one that is looked into.
-        row: of its queries.
-        step: of the run: whose token; None in a model without a generator.
-        token: the token that is written there, or that stands there.
+        attention: the attention that may explain it.
+        row: index of its query.
+        step: the run's step that wrote the token; None in a model without a generator.
+        token: the token written there, or read there.
     """
 
     attention: Attention
@@ -55,9 +55,9 @@ def place_of(subject: Subject) -> Place:
 
 
 def loss_by(subject: Subject, edits: Mapping[str, Edit]) -> float:
-    """What edits cost: the fall of the token's log-probability, in nats.
+    """The cost of edits: the drop of the token's log-probability, in nats.
 
-    In a model without a generator: how far the row's last vector moves, over its length.
+    In a model without a generator: how far the row's last vector moves, relative to its length.
     """
     place = place_of(subject)
     if place.step is not None:
@@ -99,7 +99,7 @@ def costliest(subject: Subject) -> tuple[int, int]:
 
 
 def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
-    """Switch off a head of the attention: its output becomes zeros."""
+    """Switch off a head of the attention by zeroing its output."""
     stack, name = MODULES[place_of(subject).attention]
 
     def off(z: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
 
 
 def without_key(subject: Subject, key: int) -> dict[str, Edit]:
-    """Close a key to the row, and to no other, in all layers of the attention."""
+    """Mask a key for this row alone, in all layers of the attention."""
     place = place_of(subject)
     stack, name = MODULES[place.attention]
 

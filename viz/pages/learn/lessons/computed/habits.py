@@ -23,9 +23,9 @@ class Head(NamedTuple):
     """A head with a habit.
 
     Attributes:
-        layer, head: which.
-        habit: the index of what it does most in `HABITS`.
-        share: the weight it gives to that, on average over the rows in which there is such a token.
+        layer, head: its indices.
+        habit: index of its strongest habit in `HABITS`.
+        share: the mean weight it gives to that token, over the rows that have one.
     """
 
     layer: int
@@ -35,7 +35,7 @@ class Head(NamedTuple):
 
 
 def habits_of(maps: AttentionMaps) -> NDArray[np.float64]:
-    """(habits, L, H): the mean weight of each habit, over the rows in which there is such a key."""
+    """(habits, L, H): the mean weight of each habit, over the rows that have such a key."""
     query = np.arange(len(maps.query_tokens))
     shares = []
     for habit in range(len(HABITS)):
@@ -52,7 +52,7 @@ def key_of(maps: AttentionMaps, habit: int) -> NDArray[np.int64]:
 
 
 def rows_with(maps: AttentionMaps, habit: int) -> NDArray[np.bool_]:
-    """(Q,): the rows that have more than one open key, that of a habit among them."""
+    """(Q,): the rows with more than one open key, including the habit's."""
     key = key_of(maps, habit)
     rows = (maps.allowed.sum(axis=1) > 1) & (key >= 0) & (key < len(key))
     rows[rows] &= maps.allowed[rows, key[rows]]

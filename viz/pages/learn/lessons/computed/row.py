@@ -24,15 +24,15 @@ class Row(NamedTuple):
     """One query of one head of the first layer.
 
     Attributes:
-        attention, head, query: which.
+        attention, head, query: where it is.
         q: (d_head,).
         k, v: (K, d_head), of all keys.
         scores, weights: (K,), the scores before the mask.
-        is_open: (K,), which keys it may look at.
-        z: (d_head,), what the head puts out for it.
-        product: of its query with the key that it looks at most, not divided and without any bias.
-        product_back: of that token's own query with its key: the same two tokens the other way round.
-        tokens: K keys, and the query's own.
+        is_open: (K,), True for keys it may attend to.
+        z: (d_head,), the head's output for it.
+        product: its query times the key with the largest weight, undivided and without any bias.
+        product_back: the same product with the two tokens' roles swapped.
+        tokens: the K keys', and the query's.
     """
 
     attention: Attention
@@ -96,7 +96,7 @@ def _row(subject: Subject) -> Row:
 
 
 def _worth_asking(subject: Subject, maps: AttentionMaps) -> NDArray[np.bool_]:
-    """(Q, K): cells between two different words; where there are none, of rows that have a choice."""
+    """(Q, K): cells between two different words; if there are none, cells of rows that have a choice."""
     words = subject.is_word(MODULES[attentions(subject.run.trace)[0]][0])
     others = ~np.eye(*maps.allowed.shape, dtype=np.bool_)
     between = maps.allowed & words[:, None] & words & others

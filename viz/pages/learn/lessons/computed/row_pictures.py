@@ -22,7 +22,7 @@ def score_terms(subject: Subject, theme: Theme) -> go.Figure:
 
 
 def row_bars(subject: Subject, *, of_weights: bool) -> Shown:
-    """Its scores, or what softmax makes of them."""
+    """Its scores, or their softmax."""
     row = row_of(subject)
     tokens = [token for token, is_open in zip(row.tokens, row.is_open, strict=True) if is_open]
     values = (row.weights if of_weights else row.scores)[row.is_open]
@@ -40,7 +40,7 @@ def row_bars(subject: Subject, *, of_weights: bool) -> Shown:
 
 
 def all_rows(subject: Subject, *, equal: bool) -> Figure:
-    """Its head with all rows, or one in which nothing is compared."""
+    """Its head with all rows, or a uniform one."""
     row = row_of(subject)
     maps = attention_maps(subject.run.trace, row.attention, "weights", layer=0)
     head = maps.values[0, row.head]

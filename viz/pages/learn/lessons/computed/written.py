@@ -17,9 +17,9 @@ class Written(NamedTuple):
     """A token of the target and the row that predicts it.
 
     Attributes:
-        step: of the target.
-        row: of the decoder: the position of the token before it.
-        token_id, token: which.
+        step: its index in the target.
+        row: the decoder's row that predicts it: the position of the token before it.
+        token_id, token: the token.
     """
 
     step: int
@@ -57,7 +57,7 @@ def _changes_by_last(subject: Subject) -> NDArray[np.float32]:
 
 
 def forced_wrong(subject: Subject) -> tuple[Run, int]:
-    """The run with the second-best word in place of the chosen one, and that word's id."""
+    """The run with the second-best word instead of the chosen one, and that word's id."""
     return subject.kept("forced wrong", lambda: _forced_wrong(subject))
 
 
@@ -72,9 +72,9 @@ def _forced_wrong(subject: Subject) -> tuple[Run, int]:
 
 
 def later_probabilities(subject: Subject) -> tuple[float, float]:
-    """The geometric mean of what follows the word: after the model's own words, and after the wrong one."""
+    """The geometric mean probability of the rest, after the model's own word and after the wrong one."""
     step, wrong = written_of(subject).step + 1, forced_wrong(subject)[0]
-    # A target that came to its limit is given without its last token.
+    # A target that reached its limit is given without its last token.
     told = [
         [max(one.probability, 1e-30) for one in run.steps[step : len(wrong.steps)]]
         for run in (subject.run, wrong)

@@ -15,7 +15,7 @@ from viz.pages.learn.lessons.format.subject import Subject
 def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:
     """Make the notebook of a lesson (nbformat 4.5).
 
-    Nothing in it is answered: `headlight.lesson` computes what is right when it is run.
+    It contains no answers: `headlight.lesson` computes them when it is run.
     """
     own = subject.loaded.name
     opened = own if own in shipped_models() else f"path/to/{own}"

@@ -1,6 +1,6 @@
 """A reader's progress: steps read, questions answered, and the small file that saves both.
 
-A file may come from anybody, so it is read strictly and within limits. It does not say what is right: that is
+A file may come from anybody, so it is read strictly and within limits. It has no right answers: these are
 computed from the run whenever an answer is shown.
 """
 
@@ -19,9 +19,9 @@ FILE = "headlight-answers.json"
 """The name of a file of answers."""
 FILE_KIND = SavedData("answers", version=1, largest=1_000_000)
 MOST = 2_000
-"""Answers, and steps, of one file."""
+"""Most answers, and most steps, in a file."""
 LONGEST = 10_000
-"""Characters of a name or a sentence."""
+"""Most characters of a name or a sentence."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Given:
     """A reader's prediction.
 
     Attributes:
-        model, text: what it is about: a model and a sentence.
-        answer: what was predicted.
+        model, text: the model and the sentence that it is about.
+        answer: the prediction.
     """
 
     model: str
@@ -40,18 +40,18 @@ class Given:
 
 @dataclass
 class Progress:
-    """One reader's.
+    """One reader's progress.
 
     Attributes:
         answers: the last prediction for each question, by the names of lesson and question.
-        read: the steps that have been seen, as the name of the lesson and the number of the step.
+        read: the steps seen, as lesson name and step number.
     """
 
     answers: dict[tuple[str, str], Given] = field(default_factory=dict)
     read: set[tuple[str, int]] = field(default_factory=set)
 
     def take(self, other: Progress) -> None:
-        """Merge in another's progress; its answers replace earlier ones."""
+        """Merge in other progress; its answers replace earlier ones."""
         self.answers |= other.answers
         self.read |= other.read
 

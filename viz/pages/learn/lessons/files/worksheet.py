@@ -1,4 +1,4 @@
-"""A lesson as a worksheet: HTML to print, with room to answer, and the answers on a page of their own."""
+"""A lesson as a worksheet: HTML to print, with room for answers, and the right ones on a separate page."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ dollarmath_plugin(
 
 
 def worksheet(lesson: Lesson, subject: Subject) -> bytes:
-    """Make the worksheet of a lesson about a sentence. What the user typed is data in it.
+    """Make the worksheet of a lesson about a sentence. Typed text is escaped.
 
-    It has no pictures: those are in the app, once the sheet is filled in.
+    It has no pictures: readers see those in the app afterwards.
     """
     title = f"{lesson.number}. {lesson.title}"
     parts = [

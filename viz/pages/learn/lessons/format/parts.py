@@ -23,9 +23,9 @@ class Figure:
     """A picture.
 
     Attributes:
-        draw: makes it, from viz.figures.
-        caption: one sentence that says what is drawn.
-        name: of the file it is saved to; letters, digits and dashes.
+        draw: draws it, with viz.figures.
+        caption: one sentence about what it shows.
+        name: file name for saving; letters, digits and dashes.
     """
 
     draw: Callable[[Subject, Theme], go.Figure]
@@ -51,7 +51,7 @@ class Training:
     """A live training run that the reader starts.
 
     Attributes:
-        task: what is trained.
+        task: name of the task.
     """
 
     task: TaskName
@@ -103,16 +103,16 @@ class Dial:
 
 @dataclass(frozen=True)
 class Step:
-    """A part of a lesson that is seen at once.
+    """A part of a lesson, shown at once.
 
-    Where its question is pointless, and there is none instead, there is nothing to see either: only why.
+    If its question is pointless and has no replacement, the step only says why.
 
     Attributes:
-        title: what it is about.
-        text: what is read first.
-        question: what is asked then.
-        shown: what is seen once the question is answered; at once where there is none.
-        contrast: what can be switched or turned below.
+        title: its heading.
+        text: the text before the question.
+        question: its question, if any.
+        shown: shown once the question is answered, or at once if there is none.
+        contrast: cases or a dial below that.
     """
 
     title: str
@@ -129,7 +129,7 @@ class Onward:
     Attributes:
         label: the suggestion.
         page: its path, one of viz.page_titles.TITLES.
-        said: what else its address says, beside model and sentence.
+        said: further values of its address, besides model and sentence.
     """
 
     label: str

@@ -19,11 +19,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Subject:
-    """A run, and what a lesson asks of it.
+    """A run that a lesson is about.
 
     Attributes:
         loaded: the model.
-        run: of the sentence; its target is the model's own, where it writes one.
+        run: the sentence's run, with the model's own target if it generates.
         text: the sentence as typed.
     """
 
