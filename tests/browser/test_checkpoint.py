@@ -111,6 +111,7 @@ def test_a_number_that_is_not_offered_can_be_typed(page: Page, app_url: str, tmp
     expect(asked).to_have_value("0.001")
 
 
+@pytest.mark.slow
 def test_what_holds_code_is_refused_and_never_run(page: Page, app_url: str, tmp_path: Path) -> None:
     choose(page, app_url, "Upload")
     upload(page, file_with_a_command(tmp_path / "evil.pt"))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.headlight import TOY, settle, visit
 from viz.pages.lab.mistakes import MISTAKES
 
 
+@pytest.mark.slow
 def test_a_mistake_is_chosen_and_its_address_opens_it_again(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/lab{TOY}")
     title = MISTAKES["positions-along-batch"].title

@@ -37,6 +37,7 @@ def save(page: Page, menu: int, label: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_every_format_comes_with_the_figure_or_its_numbers(page: Page, app_url: str, tmp_path: Path) -> None:
     visit(page, f"{app_url}/positions?pe_length=5&pe_width=8")
     for label, begin in BEGINNINGS.items():

@@ -81,6 +81,7 @@ def test_another_page_soon_tells_that_the_training_has_ended(page: Page, app_url
     expect(page.get_by_text("Copy has finished learning")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_slider_goes_back_and_play_goes_on(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/training?{FINISHED}")
     expect(page.get_by_text("After 6,804 updates it writes")).to_be_visible()

@@ -54,6 +54,7 @@ def place_of_the_model(app: AppTest) -> str:
     return next(loaded.model.parameters()).device.type
 
 
+@pytest.mark.slow
 def test_the_device_is_picked_and_every_page_runs_on_it(app_device: torch.device) -> None:
     app = open_app(device="cpu", batch=BATCH)
     picker = app.selectbox(key="device")

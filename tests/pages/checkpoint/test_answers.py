@@ -36,6 +36,7 @@ def test_each_answer_has_its_figure_and_the_preferred_is_marked(folder: Path) ->
     assert "in bits per token" in shown
 
 
+@pytest.mark.slow
 def test_a_large_model_is_tried_when_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz.pages.checkpoint.answers.SMALL", 1_000)
     app = opened(folder)

@@ -114,6 +114,7 @@ def test_a_file_opens_by_its_path_and_what_it_does_not_say_is_asked(tmp_path: Pa
     ]
 
 
+@pytest.mark.slow
 def test_a_module_saved_whole_and_one_of_several_weights_open(tmp_path: Path) -> None:
     app = opened(whole_module(tmp_path / "whole.pt"))
     assert not app.warning, [element.value for element in app.warning]
@@ -128,6 +129,7 @@ def test_a_module_saved_whole_and_one_of_several_weights_open(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.slow
 def test_answers_go_with_the_model_that_is_used(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     press(app, "Use it on all pages")

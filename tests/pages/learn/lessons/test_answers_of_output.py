@@ -146,6 +146,7 @@ def beam(case: Case, size: int) -> tuple[int, ...]:
     return alive[0][1]
 
 
+@pytest.mark.slow
 def test_whether_a_beam_finds_another_sentence(case: Case) -> None:
     best = beam(case, sentence.BEAM_SIZE)
     assert number(case, "sentence", "beam") == int(best != tuple(target(case)))

@@ -99,6 +99,7 @@ def test_the_normalised_number_and_the_active_units(case: Case) -> None:
     )
 
 
+@pytest.mark.slow
 def test_growth_and_gradient_of_both_untrained_models(case: Case) -> None:
     found, right = cells(case, "norms", "gradient")
     growths = {}

@@ -59,16 +59,19 @@ def test_all_of_a_lesson_is_made_on_every_kind_of_model(name: str, kind: str) ->
         assert all("nan" not in told.lower().split() for told in check(name, small_subject(kind, text)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [SENTENCES[0], "i", "the cat", "the zebra wexed a qwzx."])
 def test_all_of_a_lesson_is_made_of_short_sentences_and_unknown_words(text: str) -> None:
     assert all(check(name, subject("toy-en-it", text)) for name in LESSONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LESSONS)
 def test_all_of_a_lesson_is_made_on_the_large_model(name: str) -> None:
     assert check(name, subject("en-it", SENTENCES[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LESSONS)
 def test_all_of_a_lesson_is_made_on_random_weights(name: str) -> None:
     trained = subject("toy-en-it", SENTENCES[0])

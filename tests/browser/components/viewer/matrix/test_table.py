@@ -55,6 +55,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
         assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["weights", *full("scores", "masked", "moved")])
 def test_differences_are_taken_from_another_head_and_another_run(page: Page, url: str, measure: str) -> None:
     held, view = held_run(), open_viewer(page, url)
