@@ -13,7 +13,7 @@ import numpy.typing as npt
 from transformer.errors import CheckpointError
 
 EXPERIENCE = "experience.json"
-"""The file beside a model's weights."""
+"""The file next to a model's weights."""
 BEYOND = 1.5
 """Tokens that a translation may have for each source token beyond the longest source in training."""
 _MOST_SOURCE, _MOST_JOINTS, _MOST_NUMBER = 100_000, 10_000_000, 1 << 40

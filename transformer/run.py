@@ -222,7 +222,7 @@ def force(
         top_k: number of best next tokens recorded at each step.
         ends: whether the target ends with the last token; the last step is then the first of the model's
             `end_ids`, if it has any. Where the target fills all positions and one more, as one that was
-            generated may, its last token is told in the last step and not read.
+            generated may, its last token is in the last step and is not read.
         begin: what the target follows, where that is not what `beginning` makes of the source.
     """
     begin = begin or beginning(loaded, source)

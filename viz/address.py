@@ -1,4 +1,4 @@
-"""What the address holds besides the pickers: typed texts, and places that have no widget.
+"""The address's contents besides the pickers: typed texts, and values without a widget.
 
 Streamlit itself binds a picker to the address. Everything else is kept in the session's state under its name
 in the address: read from the address at the first visit, and written to it from then on. After Back and

@@ -58,7 +58,7 @@ class RandomSizes:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Which model, on which device: hashable, so it is the model's key in every cache.
+    """A model on a device: hashable, so it is the model's key in every cache.
 
     Attributes:
         name: a shipped or opened model; for a random one, the model whose vocabularies it has.

@@ -110,7 +110,7 @@ def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
 def log_probabilities(
     loaded: LoadedModel, logits: Tensor, ids: Sequence[int], copied: CopiedWords | None
 ) -> list[float]:
-    """Of each token of a target given those before it, among those that may follow.
+    """The log-probability of each target token given those before it, among the allowed ones.
 
     A copied word is spelled as the source does once it has begun, by whichever pieces: they cost nothing, for
     what the model thinks of them says nothing about whether the word is right. Nor does it where a word

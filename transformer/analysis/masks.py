@@ -19,7 +19,7 @@ Closed = dict[str, NDArray[np.bool_]]
 
 
 def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
-    """Which tokens are padding, (B, T), read from the mask that the model used.
+    """True at padding, (B, T), read from the mask that the model used.
 
     The last query of a causal mask may attend to every position, so whatever is closed in its row is padding.
     """

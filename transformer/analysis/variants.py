@@ -13,7 +13,7 @@ from torch import Tensor
 from transformer.model.transformer import Transformer
 
 Change = Callable[[Transformer], None]
-"""Changes, in place, a model that nobody else uses."""
+"""Changes a model in place; nothing else uses it."""
 
 
 class Recomputing(Transformer):

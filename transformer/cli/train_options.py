@@ -33,7 +33,7 @@ _Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff]
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Where it runs.
+    """Where a run is computed.
 
     Attributes:
         out: the folder of the finished model; the run's own files are in its sub-folder "training".

@@ -1,4 +1,4 @@
-"""Which sentence pairs of a corpus are learnt from; the others are counted and reported."""
+"""Selects a corpus's sentence pairs for training; the others are counted and reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOJIBAKE = re.compile(r"[ÃÂÐÑ][\u0080-\u00bf]|Ã[€‚ƒ„†‡ˆ‰Š�
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """Which pairs are unfit to learn from.
+    """Conditions under which a pair is left out of training.
 
     Attributes:
         min_words: leave out pairs with fewer words on a side (separated by white space).

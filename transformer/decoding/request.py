@@ -42,7 +42,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingRequest:
-    """Where targets begin and end, and which ids may not be chosen.
+    """Start and end of targets, and ids that may not be chosen.
 
     Attributes:
         start_ids: the decoder's first input, at least one id: <bos>, or a prompt.

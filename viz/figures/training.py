@@ -15,7 +15,7 @@ from viz.figures.labels import DECORATION, escape
 from viz.theme import Theme
 
 MOST_POINTS = 300
-"""Points of a curve; in a longer run each stands for several updates."""
+"""Most points of a curve; in a longer run each point averages several updates."""
 LEAST_STEPS = 20
 """The shortest axis, in updates."""
 
@@ -60,7 +60,7 @@ def training_course(
         n_steps: updates of the whole run, which give the axis its length.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
         checks: drawn in a panel of their own.
-        beside: the name, updates and checks of another run to compare with.
+        beside: name, updates and checks of a run to compare with.
         marks: snapshots, by the updates made before each; drawn at the next update, whose loss is that of the
             snapshot's weights.
         chosen: the selected mark.

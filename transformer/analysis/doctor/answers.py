@@ -26,7 +26,7 @@ CLEAR_ERRORS = 2.0
 KNOWS_SOMETHING = 0.75
 """... Its surprise must also be at most this fraction of an ignorant model's, log2 of the vocabulary size."""
 MOST_CHANGE = 5.0
-"""Of a model's own output nothing is preferred where a logit changes by more than so many times the largest:
+"""No answer is preferred for a model's own output if a logit changes by more than this many times the largest:
 the scale of the logits has changed, and surer is not better then."""
 _SMALLEST_CHANGE = 1e-4
 """An answer that changes the output by less than this fraction does not affect the surprise."""

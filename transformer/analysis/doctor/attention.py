@@ -201,7 +201,7 @@ def _sink(kind: str, name: str, found: RestingWeight, heads: Sequence[tuple[str,
 
 
 def _allowed(mask: Tensor | None, weights: Tensor) -> Tensor:
-    """Which cells of one sentence's attention are open: (Q, K) bool."""
+    """The open cells of one sentence's attention: (Q, K) bool."""
     if mask is None:
         return torch.ones(weights.shape[-2:], dtype=torch.bool)
     return mask[0, 0].expand(weights.shape[-2:]).cpu()

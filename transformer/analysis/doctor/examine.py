@@ -90,7 +90,7 @@ class Patient:
 
     @property
     def whose(self) -> str:
-        """Whether `numbers` is about the model or the files: an import splits and joins tensors."""
+        """What `numbers` is about: the model, or the files, since an import splits and joins tensors."""
         return "files" if self._model is None else "model"
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Whether a checkpoint's family is known for certain: related families share tensor names."""
+"""Checks whether a checkpoint's family is certain: related families share tensor names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures a model's surprise, which tells right settings of a trained model from wrong ones."""
+"""Measures a model's surprise, which separates right settings of a trained model from wrong ones."""
 
 from __future__ import annotations
 

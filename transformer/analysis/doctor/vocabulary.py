@@ -1,4 +1,4 @@
-"""Whether a model and its tokenizer fit, and whether the tokenizer knows the user's words."""
+"""Checks that a model and its tokenizer fit, and that the tokenizer knows the user's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tokenizer a folder has, and the function that builds it, from the folder's files."""
+"""A folder's tokenizer, and the function that builds it, from the folder's files."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def words_of_text(text: str, starts: Sequence[int]) -> tuple[list[str], list[int
 
 
 def words_of_pieces(pieces: Iterable[bytes]) -> tuple[list[str], list[int]]:
-    """Find the words of tokens that nobody typed.
+    """Find the words of generated tokens.
 
     Args:
         pieces: what each token spells in UTF-8, the space before it included; bytes that can't be

@@ -1,6 +1,6 @@
 """The process of a live training run: `python -m transformer.training.live.worker FOLDER SECONDS`.
 
-It trains, saves and publishes its weights. The server tells it through standard input that a user is still
+It trains, saves and publishes its weights. The server reports through standard input that a user is still
 there: after SECONDS without a message it saves and ends. When standard input is closed, because the server is
 gone, it removes its folder and ends.
 """

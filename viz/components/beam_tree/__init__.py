@@ -36,7 +36,7 @@ class TreeNode:
     numbers: Sequence[tuple[str, str]] = ()
     """Further numbers: name and value as text."""
     is_open: bool = True
-    """Whether the search can restart after it."""
+    """True if the search can restart after it."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def beam_tree(
 
     The slider, the buttons and Page Up and Page Down go from step to step: later steps are hidden, and each
     branch looks as it did then. A click or the arrow keys choose a node; double click, Enter or the button
-    under the tree ask to continue from it. The drawing follows at once; Python is told the place and the
+    under the tree ask to continue from it. The drawing follows at once; Python receives the place and the
     request. Kept, dead, pruned and ended branches differ in line, weight and shape, not in colour alone.
 
     Args:

@@ -68,7 +68,7 @@ def next_tokens(
 ) -> None:
     """Draw the most probable tokens as bars, and three sliders that reshape the distribution.
 
-    The bars follow the sliders in the browser, over the whole vocabulary; Python is told the settings when a
+    The bars follow the sliders in the browser, over the whole vocabulary; Python receives the settings when a
     slider is released. Tokens that are cut off keep their outline and name the cut, and the probability cut
     off is shown. A click on a token asks to continue with it.
 

@@ -1,4 +1,4 @@
-"""Which checkpoint the page shows: the chosen model, a path on this machine, or an upload."""
+"""Chooses the page's checkpoint: the chosen model, a path on this machine, or an upload."""
 
 from __future__ import annotations
 

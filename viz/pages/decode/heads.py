@@ -21,7 +21,7 @@ from viz.viewer.viewer_run import ViewerRun, truncated, view_run
 
 EXPLORE = "viz/pages/explore/page.py"
 PREFIX = "beam_"
-"""Of the names of this viewer's choice, which leaves Explore's alone."""
+"""Prefix of this viewer's names in the address, so that Explore's choice is unaffected."""
 
 
 def heads_section(sentence: SentenceRun, run: Run, node: BeamNode) -> None:

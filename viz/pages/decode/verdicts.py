@@ -55,7 +55,7 @@ class Verdicts:
         return says[node.fate](node) + self._closed(node)
 
     def _closed(self, node: BeamNode) -> str:
-        """Which tokens were blocked after a node, or that it was the only one allowed."""
+        """The tokens blocked after a node, or a note that it was the only one allowed."""
         if node.position == self._tree.forced_at:
             return " Nothing else was allowed: at the limit the end is forced, at no cost."
         if node.index in self._tree.misspelling:

@@ -23,7 +23,7 @@ class Lines:
         first, last: lines of the statement in the file, from 1.
         around: lines of the function, the first and the last.
         function: its qualified name.
-        source: of the whole function, as it stands in the file.
+        source: the whole function's source, as in the file.
     """
 
     file: str
@@ -41,7 +41,7 @@ class Lines:
 
     @property
     def place(self) -> str:
-        """Where it is, as "file:first-last"."""
+        """Its place, as "file:first-last"."""
         return f"{self.file}:{self.first}" + (f"-{self.last}" if self.last > self.first else "")
 
 

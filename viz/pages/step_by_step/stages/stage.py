@@ -96,7 +96,7 @@ class Stage:
         result: what it becomes.
         code: the statements that computed it.
         notice: what to notice, with this run's numbers. Markdown; users' text in it is quoted.
-        is_summary: whether it stands for many stages at once.
+        is_summary: True if it summarises many stages.
     """
 
     name: str

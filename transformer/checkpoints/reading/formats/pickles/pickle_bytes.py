@@ -15,7 +15,7 @@ class EndsEarlyError(CheckpointError):
 
 
 class PickleBytes:
-    """Where a pickle is being read.
+    """A position in a pickle's bytes.
 
     Attributes:
         at: where the next byte is.

@@ -22,7 +22,7 @@ _NUMPY_CODES = dict(zip("f8 f4 f2 b1 i8 i4 i2 i1 u8 u4 u2 u1".split(), "dfe?qihb
 """NumPy's codes for kinds of numbers -> those of `struct`."""
 _OMEGACONF = "omegaconf."
 _WRAPPED = ("_content", "_val")
-"""Where OmegaConf's objects keep their value."""
+"""The attribute in which OmegaConf's objects store their value."""
 
 
 def items_of(value: Any) -> list[tuple[Any, Any]]:

@@ -13,7 +13,7 @@ from transformer.checkpoints.reading.formats.pickles.values import PickledTensor
 from transformer.checkpoints.reading.limits import Limits
 
 WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
-"""Where trainers keep the weights, the likeliest first."""
+"""Keys under which trainers store weights, the likeliest first."""
 
 _AVERAGED = re.compile(r"(^|_)(ema|swa|avg|average|averaged|shadow|teacher)(_|$)", re.IGNORECASE)
 _VERSIONS = re.compile(r"(^|_)(student|best|last|latest|current)(_|$)", re.IGNORECASE)
