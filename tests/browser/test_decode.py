@@ -86,7 +86,7 @@ def test_a_narrow_screen_holds_the_page(page: Page, app_url: str) -> None:
 
 @pytest.mark.slow
 def test_markup_is_shown_as_it_was_typed(page: Page, app_url: str) -> None:
-    """By the model that has a token for every character."""
+    """With the model that has a token for every character."""
     visit(page, f"{app_url}/decode")
     card = page.get_by_test_id("stMain").get_by_test_id("stVerticalBlock")
     given = card.filter(has_text="Forced: the reference").filter(has_text="log-probability").last

@@ -34,7 +34,7 @@ Element.prototype.attachShadow = function (options) {
   return root;
 };
 """
-"""Chooses before the switch's script has loaded, as a quick user does."""
+"""Chooses before the switch's script has loaded, as a quick user would."""
 HIDE_REACT = """
 const keys = Object.keys;
 Object.keys = (value) => keys(value).filter((name) => !name.startsWith("__reactFiber$"));
@@ -117,7 +117,7 @@ def test_a_choice_made_before_the_script_is_there_counts(open_page: OpenPage, ur
 
 @pytest.mark.slow
 def test_a_streamlit_that_hides_its_theme_is_told_of(open_page: OpenPage, url: str) -> None:
-    """Another version may; the system's theme then applies."""
+    """Another version of Streamlit may hide it; the system's theme then applies."""
     page = open_page()
     page.add_init_script(HIDE_REACT)
     page.goto(url)

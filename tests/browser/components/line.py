@@ -1,4 +1,4 @@
-"""The connection between a page and its server, which a test can hold up."""
+"""The connection between a page and its server, which a test can delay."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 
 class Line:
-    """The connection between a page and its server: messages of either side can be held back.
+    """The connection between a page and its server: messages in either direction can be held back.
 
     Attributes:
-        sent: messages of the page.
-        ended: runs that the server has ended, whether or not the page knows.
+        sent: number of messages from the page.
+        ended: number of runs that the server has ended, whether or not the page knows.
     """
 
     def __init__(self, page: Page) -> None:
@@ -31,18 +31,18 @@ class Line:
         self._holds_answers = True
 
     def has_ended(self, runs: int) -> bool:
-        """True once the server has ended so many runs since the page was opened."""
+        """True once the server has ended this many runs since the page was opened."""
         return self.ended >= runs
 
     def release(self) -> None:
-        """Deliver what was held back, and hold back nothing more."""
+        """Deliver what was held back, and stop holding back."""
         self._holds = self._holds_answers = False
         held, self._held = self._held, []
         for go, _ in held:
             go()
 
     def release_run(self) -> None:
-        """Deliver the messages of the first run that was held back."""
+        """Deliver the messages of the first run that was held back, up to its end."""
         ends = False
         while not ends:
             go, ends = self._held.pop(0)

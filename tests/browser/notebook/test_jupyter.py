@@ -46,7 +46,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_a_choice_goes_from_the_widget_to_python_and_back(lab: str, open_page: OpenPage) -> None:
-    page = open_page()  # of its own: left open, it would ask for a server that has ended
+    page = open_page()  # its own page: left open, it would send requests to a server that has ended
     run = headlight.run(tiny_subword_model(), TEXT, TARGET)
     open_notebook(page, lab, "run.ipynb")
     run_all_cells(page)
@@ -70,7 +70,7 @@ def test_a_choice_goes_from_the_widget_to_python_and_back(lab: str, open_page: O
     assert f"{weight:.4f}" in told.splitlines()
     page.mouse.down()
     page.mouse.up()
-    # Both views have one choice.
+    # Both views share one choice.
     run_cell(page, READ)
     expect(page.get_by_text(f"'layer': 0, 'head': 0, 'view': 'head', 'cell': {cell}")).to_be_visible()
 

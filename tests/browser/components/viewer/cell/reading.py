@@ -74,7 +74,7 @@ CASES = [
 ]
 
 DIFFERENT = ("rotary", "relative", "masked")
-"""Kinds whose arithmetic has a step of its own."""
+"""Kinds with a special step in their arithmetic."""
 
 
 def opened(page: Page, url: str, kind: str, options: str) -> Locator:

@@ -1,4 +1,4 @@
-"""The panel of a cell: its numbers are reached and copied, and it fits."""
+"""The panel of a cell: its numbers can be reached and copied, and it fits the window."""
 
 from __future__ import annotations
 

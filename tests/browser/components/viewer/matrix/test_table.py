@@ -46,7 +46,7 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
         choose(view, "Numbers in the cells", measure)
         rows = read_table(view, f"^{attn.label}, layer {LAYER}, head {HEAD}, {re.escape(label)}")
         expected = with_reasons(written(shown(held, attention, measure)), attn.allowed, measure)
-        if measure == "masked":  # its caption is that of the scores
+        if measure == "masked":  # it has the caption of the scores
             expect(matrix(view).locator("td").filter(has_text="(masked")).to_have_count(0)
             rows = read_table(view, "score")
         assert numbers_of(rows) == expected, measure
@@ -108,7 +108,7 @@ def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
         tip = view.locator(".hl-tip:visible")
         expect(tip.locator(".value")).to_have_text(f"{values[:, 3].sum():.4f}")
         expect(tip).to_contain_text("receives")
-    # What is moved has rows that do not sum to 1: these stand beside it.
+    # Rows of moved lengths don't sum to 1, so their sums are shown next to them.
     hover(page, view, 2, values.shape[1])
     expect(view.locator(".hl-tip:visible .value")).to_have_text(f"{values[2].sum():.4f}")
 
