@@ -18,7 +18,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = KINDS | {"words": tiny_model}
 """Small models of every kind, with unequal depths, positions and norms."""
 
 RTOL, ATOL = 1e-4, 1e-5
-"""float32 keeps 7 digits, and long sums are added in another order."""
+"""float32 has 7 digits, and long sums are added in a different order."""
 
 
 def moved(loaded: LoadedModel, device: torch.device = CUDA) -> LoadedModel:

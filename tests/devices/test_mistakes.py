@@ -1,4 +1,4 @@
-"""The lab's mistakes in models on CUDA have the numbers of the CPU."""
+"""The Lab's mistakes give the same numbers on CUDA as on the CPU."""
 
 from __future__ import annotations
 

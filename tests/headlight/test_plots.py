@@ -1,4 +1,4 @@
-"""Every plot of the public face draws the numbers of the run, and says where it is not for a model."""
+"""Every plot of the public API draws the numbers of the run, or says why it does not apply to the model."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ CALLS: dict[str, tuple[str, Plot]] = {
     "plot_targets": ("relative", lambda run: headlight.plot_targets(run, run)),
     "plot_training": ("shared", lambda _: headlight.plot_training("toy-en-it")),
 }
-"""Each plot, on a kind of model in which its numbers lie in an unusual place, or any kind."""
+"""Each plot, with a kind of model that has its numbers in an unusual place if there is one."""
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -109,7 +109,7 @@ def test_a_plot_that_a_model_has_no_numbers_for_is_refused(name: str, kind: str,
 
 
 def takes_a_figure(function: ast.FunctionDef) -> bool:
-    """Whether a function changes a figure that another one has drawn."""
+    """True if a function changes a figure drawn by another function."""
     return any(arg.annotation and ast.unparse(arg.annotation) == "go.Figure" for arg in function.args.args)
 
 
@@ -138,7 +138,7 @@ def names_used(*folders: str) -> set[str]:
 
 
 def test_every_figure_has_a_plot() -> None:
-    """The lessons' own figures are drawn by `headlight.lesson(...).show(...)`."""
+    """The lessons' figures are drawn by `headlight.lesson(...).show(...)`."""
     figures = drawing_functions("viz/figures")
     assert figures
     assert figures <= names_used("headlight/plots", "viz/run_figures", "viz/pages/learn/lessons")
@@ -176,7 +176,7 @@ def test_the_terms_of_a_score_add_up_to_it(kind: str) -> None:
 
 
 def test_a_layer_has_its_own_wavelengths_or_none() -> None:
-    """The stretch is for the layers of the configuration's own base."""
+    """Only layers with the configuration's own base are stretched."""
     run = run_of("capped")
     for layer, base, stretch in ((0, 9.0, 1), (2, 500.0, 4)):
         drawn = headlight.plot_rotary_wavelengths(run, layer).data[0].y

@@ -1,4 +1,4 @@
-"""The widget of a run holds the run's own numbers, and a choice goes both ways."""
+"""The widget of a run has the run's own numbers, and choices travel both ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test needs and a machine may lack: Chromium, node, an installed Headlight."""
+"""For tests that need what a machine may lack: Chromium, node, an installed Headlight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch's own attentions and layers compute, seen while they run."""
+"""Records what torch's own attentions and layers compute."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 @contextmanager
 def torch_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Every attention matrix (B, H, Q, K) and layer's output of torch's own modules, by the module's name.
+    """Attention weights (B, H, Q, K) and layer outputs of torch's own modules, by the module's name.
 
-    Layers behave as in training apart from dropout: torch's fused path gives no weights.
+    Layers take the path of training, apart from dropout: torch's fused path gives no weights.
     """
     seen: dict[str, Tensor] = {}
     was_fast = torch.backends.mha.get_fastpath_enabled()

@@ -1,4 +1,4 @@
-"""What comes through the browser, stored: names of any kind, twice the same, what is no checkpoint."""
+"""Uploads from the browser: files with any name, the same name twice, and files that are no checkpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz.opened_checkpoint import CheckpointSlot
 
 @pytest.fixture(autouse=True)
 def uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where they are stored."""
+    """The folder where uploads are stored."""
     folder = tmp_path / "uploads"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))

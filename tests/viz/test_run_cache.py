@@ -1,4 +1,4 @@
-"""Runs are shared by what they were computed from, bounded, never mixed up; one that fails hangs nobody."""
+"""Runs are shared between equal requests, bounded, never mixed up; one that fails leaves nobody waiting."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from viz.run_cache import RunCache
 
 N_WAITING = 5
 LIMIT = 60.0
-"""Seconds; reached only when somebody hangs."""
+"""Seconds; reached only if something hangs."""
 
 
 class Stopped(BaseException):
-    """What Streamlit raises in a script whose user has moved on: no Exception."""
+    """As Streamlit's exception in a script whose user has moved on: not an Exception."""
 
 
 class Crowd:
-    """People who ask for one run: the first computes it and has told one step; the others have heard it."""
+    """Users who request one run: the first computes it and has reported a step; the others received it."""
 
     def __init__(self, pool: ThreadPoolExecutor, end: Callable[[], Run]) -> None:
         self.cache = RunCache(10**9)

@@ -1,4 +1,4 @@
-"""What is offered to type for a model without a tokenizer: ids that it has, and that stand for text."""
+"""Examples for a model without a tokenizer: ids that it has and that stand for text."""
 
 from __future__ import annotations
 

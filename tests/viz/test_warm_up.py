@@ -1,4 +1,4 @@
-"""The frame needs nothing that takes long to load, and what does is loaded once."""
+"""The app's frame imports nothing slow, and what is slow is loaded once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures in large type: what is measured in pixels grows, what is drawn stays."""
+"""Figures in large type: sizes in pixels grow, the data stay the same."""
 
 from __future__ import annotations
 

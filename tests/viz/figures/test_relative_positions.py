@@ -1,4 +1,4 @@
-"""Positions that attention is told: the drawn numbers are those given, each with its head or pair."""
+"""Relative positions in attention: the numbers drawn are those given, each with its head or pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What figures have in common: where a title stands."""
+"""The common style of figures: where the title goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run is told from every other, and what is chosen in it makes it no other."""
+"""A run has its own id, which a choice in the run does not change."""
 
 from __future__ import annotations
 
