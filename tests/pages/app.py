@@ -34,20 +34,20 @@ HOSTILE = {
 
 
 def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **address: str) -> AppTest:
-    """The app as a browser would open it, with these query parameters; None leaves the model out of them."""
+    """The app as a browser would open it, with these query parameters; None leaves out the model."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for key, value in address.items():
         app.query_params[key] = value
     if model is not None:
         app.query_params["model"] = model
     if page != "explore":
-        # Before its first run AppTest takes the file's name, which all pages share, for the address.
+        # Before its first run AppTest derives the address from the file name, which all pages share.
         app._page_hash = calc_hash(page.replace("_", "-"))
     return app.run()
 
 
 def texts(app: AppTest) -> str:
-    """All the words that the page shows outside its views, without the explanations of terms."""
+    """All text that the page shows outside its views, without the explanations of terms."""
     kinds = ("title", "subheader", "markdown", "caption", "text", "warning", "latex")
     shown = "\n".join(str(getattr(element, "value", "")) for kind in kinds for element in app.get(kind))
     return TERM.sub(r"\1", shown)

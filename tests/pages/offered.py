@@ -1,4 +1,4 @@
-"""Models that are made in a test, in the picker of the whole app."""
+"""Adds models made in a test to the picker of the whole app."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def offer(
     """Let the picker offer these models before the shipped ones.
 
     Args:
-        setattr_: what replaces an attribute, such as a monkeypatch's.
-        models: by name.
+        setattr_: sets an attribute, such as `monkeypatch.setattr`.
+        models: functions that make the models, by name.
     """
 
     def opened(name: str, device: torch.device | None = None) -> LoadedModel:

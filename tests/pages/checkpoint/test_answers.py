@@ -1,4 +1,4 @@
-"""Beside each answer to an open question stands what it does to the model, and which one it prefers."""
+"""Each answer to an open question is shown with its effect on the model, and the preferred one is marked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "toy-en-it"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A trained model whose files do not tell that its norms come first."""
+    """A trained model whose files don't reveal that its norms come first."""
     torch.save(as_torch_saves_it(open_model(NAME).model), tmp_path / "pytorch_model.bin")
     shutil.copy(MODELS / NAME / "vocabulary.json", tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""Decode: given words beside the model's own."""
+"""Decode: given words next to the model's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentence beside each node of a tree: its numbers are those that decided, in many searches."""
+"""The sentence next to each node of a tree gives the numbers that decided, in many searches."""
 
 from __future__ import annotations
 

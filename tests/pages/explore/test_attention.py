@@ -1,4 +1,4 @@
-"""Explore's viewer has the numbers of the run, and so has what is saved of it."""
+"""Explore's viewer has the numbers of the run, and so do the figures saved from it."""
 
 from __future__ import annotations
 

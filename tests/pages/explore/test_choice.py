@@ -1,4 +1,4 @@
-"""What is chosen in Explore's viewer: the address has it, it is kept, and other pages go along."""
+"""The choice in Explore's viewer: written in the address, remembered, and shared with other pages."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_layer_and_head_go_along_to_positions(views: Views) -> None:
 
 
 def test_a_list_of_the_page_that_is_left_may_still_hold_its_name_in_the_address(views: Views) -> None:
-    """Then Streamlit refuses to let another one write it, and the page would show an error."""
+    """Streamlit then lets no other widget write it, and the page would show an error."""
     app = visit(open_app(text=TEXT), "masks")
     assert app.selectbox(key="layer").value == 0
     visit(app, "explore").run()

@@ -1,4 +1,4 @@
-"""Every mistake is shown in every kind of model that it is for: with its code, number and pictures."""
+"""Every mistake is shown on every kind of model that it applies to, with its code, number and pictures."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ UNFIT = {
     for name, mistake in MISTAKES.items()
     if mistake.unfit(make().model.config)
 }
-"""A kind for each of the mistakes that some are not for."""
+"""For each mistake that does not fit every kind, a kind that it does not fit."""
 
 
 def number_of(loaded: LoadedModel, name: str) -> list[str]:
-    """What a mistake's number is in a model, computed without the page: sound and broken."""
+    """A mistake's number in a model, computed without the page: sound and broken."""
     mistake, case = MISTAKES[name], Case(loaded, run_sentence(loaded, TEXT))
     symptom = mistake.symptom(case, mistake.broken(case))
     return [written(value, symptom.unit) for value in (symptom.sound, symptom.broken)]

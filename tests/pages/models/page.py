@@ -1,4 +1,4 @@
-"""The pages with a model of any kind in a test: `usefixtures("kinds")` lets the picker offer them."""
+"""The pages with a model of any kind, in tests: `usefixtures("kinds")` lets the picker offer the models."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def run_of(kind: str, text: str = TEXT) -> Run:
 
 
 def total(terms: str) -> float:
-    """The sum of numbers such as 1.5 - (-2.5) + 3; of none, 0."""
+    """The sum of numbers such as 1.5 - (-2.5) + 3; 0 if there are none."""
     signed = re.findall(rf"([+-]?) ?\(?{NUMBER}\)?", terms)
     return sum(-float(number) if sign == "-" else float(number) for sign, number in signed)

@@ -64,12 +64,12 @@ def test_every_page_runs_and_names_its_code(views: Views, kind: str) -> None:
 
 
 def one_each(*kinds: str) -> list[object]:
-    """These kinds; the others in the full tier."""
+    """These kinds, and the others in the full tier."""
     return [pytest.param(kind, marks=() if kind in kinds else pytest.mark.full) for kind in KINDS]
 
 
 def numberless(kind: str) -> LoadedModel:
-    """A model of this kind of which one weight of the last layer is NaN."""
+    """A model of this kind with one NaN weight in the last layer."""
     loaded = KINDS[kind]()
     weights = loaded.model.state_dict()
     name = next(name for name in reversed(weights) if name.endswith("feed_forward.w_2.weight"))
@@ -91,7 +91,7 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
 
 
 def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No token ends the texts of this model: the last one that is chosen is not read."""
+    """This model has no end token, so its texts run to the limit; the last token chosen is not read."""
     offer(monkeypatch.setattr, {"endless": lambda: replace(KINDS["prompted"](), end_ids=())})
     app = open_app("decode", model="endless", text="the cat saw a dog " * 4)
     assert not app.exception

@@ -1,4 +1,4 @@
-"""The panel of scenes in a test: what it was given, and a user who keeps a moment with it."""
+"""The panel of scenes in a test: what it was given, and a user who keeps scenes with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz.scenes import Scene, scene_of
 
 
 class Panel:
-    """Stands for the panel in the browser."""
+    """A stand-in for the panel in the browser."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.options: dict[str, Any] = {}
@@ -32,17 +32,17 @@ class Panel:
         monkeypatch.setattr(panel_of_the_app, "scenes_panel", drawn)
 
     def tell(self, app: AppTest, name: str, value: object) -> None:
-        """What the browser tells, and the run that follows."""
+        """Report something as the browser does, and make the run that follows."""
         self.told.append((name, value))
         app.run()
         app.run()
         assert not app.exception
 
     def keep(self, app: AppTest, caption: str = "", **told: object) -> None:
-        """Keep the moment that the app shows."""
+        """Keep what the app shows as a scene."""
         self.tell(app, "on_keep", {"caption": caption, **told})
 
     @property
     def scenes(self) -> list[Scene]:
-        """What has been kept."""
+        """The scenes that have been kept."""
         return [scene_of(told["scene"]) for told in self.options["scenes"]]

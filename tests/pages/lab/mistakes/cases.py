@@ -1,4 +1,4 @@
-"""Models and runs that mistakes are made on: small ones of every kind, and the two that are shipped."""
+"""The models and runs on which mistakes are made: small ones of every kind, and the two shipped models."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from viz.pages.lab.mistakes import MISTAKES, Case
 
 TRAINED = ("toy-en-it", "en-it")
 SENTENCES = ("She sleeps.", "I see the dog.", "Yesterday the cat saw a dog and the small bird sang.")
-"""Of unequal lengths."""
+"""Sentences of unequal lengths."""
 
 
 @cache
 def model(kind: str) -> LoadedModel:
-    """A model of `KINDS`, or a shipped one by its name."""
+    """A model of `KINDS`, or a shipped one, by name."""
     return KINDS[kind]() if kind in KINDS else open_model(kind)
 
 
 @cache
 def case(kind: str, text: str = SENTENCES[1]) -> Case:
-    """A sentence that went through such a model."""
+    """A sentence in such a model."""
     return Case(model(kind), run_sentence(model(kind), text))
 
 
 def fitting(kinds: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Kinds of models with the names of the mistakes that fit them."""
+    """Pairs of a kind of model and the name of a mistake that fits it."""
     return [
         (kind, name)
         for kind in kinds
@@ -41,5 +41,5 @@ def fitting(kinds: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def fingerprint(loaded: LoadedModel) -> list[torch.Tensor]:
-    """A copy of every number that the model holds."""
+    """A copy of every parameter and buffer of the model."""
     return [tensor.clone() for tensor in (*loaded.model.parameters(), *loaded.model.buffers())]

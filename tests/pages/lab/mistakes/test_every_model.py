@@ -17,13 +17,13 @@ from viz.pages.lab.mistakes import MISTAKES, Broken, Symptom
 
 ALL = (*KINDS, "toy-en-it", pytest.param("en-it", marks=pytest.mark.slow))
 NOT_A_NUMBER = {"fully-masked-row"}
-"""The mistakes whose symptom is NaN."""
+"""Mistakes whose symptom is NaN."""
 NOT_IN_THE_MODEL = {"no-shift", "heads-averaged", "row-off-by-one"}
 """Mistakes in the input of a sound model, or in how its output is read."""
 
 
 def finite(run: Run) -> bool:
-    """Whether every recorded number is finite."""
+    """True if every recorded number is finite."""
     return all(bool(tensor.isfinite().all()) for tensor in run.trace.values())
 
 
@@ -42,7 +42,7 @@ def test_each_mistake_can_be_made_compared_and_measured(kind: str) -> None:
 
 
 def check_steps(name: str, broken: Broken) -> None:
-    """Both runs have the same tensors in the same shapes, except for a norm that the mistake leaves out."""
+    """Both runs must have the same tensors and shapes, except for a norm that the mistake leaves out."""
     shapes = {path: tensor.shape for path, tensor in broken.run.trace.items()}
     missing = {path for path in broken.sound.trace if path not in shapes}
     assert missing == {path for path in missing if ".final_norm." in path and name == "final-norm-missing"}
@@ -59,7 +59,7 @@ def check_symptom(name: str, symptom: Symptom) -> None:
 
 
 def check_parameters(name: str, sound: LoadedModel, broken: Broken) -> None:
-    """The broken model shares every parameter: a second copy of a large model may not fit in memory."""
+    """The broken model must share every parameter: a second copy of a large one may not fit in memory."""
     assert (broken.loaded is None) == (name in NOT_IN_THE_MODEL), name
     if broken.loaded is None:
         return
@@ -77,7 +77,7 @@ def check_parameters(name: str, sound: LoadedModel, broken: Broken) -> None:
 
 @torch.inference_mode()
 def check_writing(name: str, sound: LoadedModel, broken: Broken) -> None:
-    """The broken model generates if the model does, and each step gives the same as the whole target."""
+    """The broken model must generate if the sound one does, and give the same by steps as all at once."""
     config = sound.model.config
     writes = config.n_decoder_layers > 0 and config.has_generator
     assert (broken.free is not None) == (writes and broken.loaded is not None), name
@@ -98,7 +98,7 @@ def check_writing(name: str, sound: LoadedModel, broken: Broken) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_the_shared_model_stays_as_it_was(kind: str) -> None:
-    """Other users run the model meanwhile: its numbers, classes, hooks and outputs must not change."""
+    """Other users run the model at the same time: its numbers, classes, hooks and outputs must not change."""
     loaded, made = model(kind), case(kind)
     numbers, classes = fingerprint(loaded), [type(module) for module in loaded.model.modules()]
     config = loaded.model.config

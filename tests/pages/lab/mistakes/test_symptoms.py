@@ -1,4 +1,4 @@
-"""On the trained models each symptom tells the broken one from the sound one, whatever the sentence."""
+"""On the trained models each symptom separates broken from sound, whatever the sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXACT = {
     "queries-from-memory",
     "dropout-on",
 }
-"""Mistakes of whose symptom the sound model has nothing at all."""
+"""Mistakes whose symptom is exactly 0 in the sound model."""
 
 
 @pytest.mark.parametrize(

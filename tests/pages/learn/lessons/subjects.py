@@ -1,4 +1,4 @@
-"""What lessons are about in their tests: sentences in the shipped models and in small ones of every kind."""
+"""The subjects of lessons in tests: sentences in the shipped models and in small ones of every kind."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from viz.viewer.viewer_run import view_run
 
 SHIPPED = ("toy-en-it", "en-it")
 SENTENCES = ("Yesterday I saw a black cat.", "I eat.", "My old dog doesn't like the cold rain in the garden.")
-"""Of 6, 2 and 11 words."""
+"""Sentences of 6, 2 and 11 words."""
 SMALL: dict[str, Callable[[], LoadedModel]] = {**KINDS, "words": tiny_model, "sub-words": tiny_subword_model}
 
 
 def subject_of(loaded: LoadedModel, text: str) -> Subject:
-    """What the lessons are about."""
+    """The subject of the lessons: a model and its run of a text."""
     return Subject(loaded, run_sentence(loaded, text), text)
 
 
@@ -64,12 +64,12 @@ def subject(model: str, text: str) -> Subject:
 
 
 def open_question(step: Step, subject: Subject) -> Question | None:
-    """The question that a step asks of a subject; None where it has none with a point."""
+    """The question that a step asks about a subject; None if none of its questions makes sense there."""
     return asked(step.question, subject)[0]
 
 
 def question_of(name: str, question: str, subject: Subject) -> Question:
-    """One question of a lesson, which must be asked of this subject."""
+    """One question of a lesson, which must be asked about this subject."""
     for step in lessons()[name].steps:
         found = open_question(step, subject)
         if found is not None and found.name == question:
@@ -78,9 +78,9 @@ def question_of(name: str, question: str, subject: Subject) -> Question:
 
 
 def everything_of(lesson: Lesson, subject: Subject) -> Iterator[str]:
-    """Make all there is in a lesson, as the page does, and yield every text of it that is Markdown.
+    """Make everything in a lesson, as the page does, and yield each of its Markdown texts.
 
-    Pictures are drawn, the viewer's choices are taken, answers are computed and have to be possible ones.
+    Pictures are drawn, the viewer's choices read, and answers computed, which must be possible ones.
     """
     for step in lesson.steps:
         yield step.title
@@ -131,7 +131,7 @@ def _drawn(picture: Picture, subject: Subject) -> str:
 
 
 def _check_answer(question: Question, subject: Subject) -> None:
-    """There is a right answer, and it can be given."""
+    """Check that there is a right answer and that it can be given."""
     match question:
         case NumberQuestion():
             answer, least, most = question.answer(subject), question.least, question.most(subject)

@@ -1,4 +1,4 @@
-"""Every lesson on every kind of model: all of it is made, or it says why not; nothing typed is Markdown."""
+"""Every lesson on every kind of model: complete, or it says why it is unfit; nothing typed is Markdown."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ TYPED = {
     "heading": "# cat",
 }
 MARKUP = ("<", ">", "▁", "$x$", "$$", ":red", ":material", ":smile", "example.com", "](", "\x1b", "\x07")
-"""What of a hostile text, or of a model's tokens, would do something outside a span of code."""
+"""Parts of a hostile text, or of a model's tokens, that would do something outside a span of code."""
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 MOST_TOKENS = 40
-"""Of longer sentences the page says that they are too long."""
+"""The page says of longer sentences that they are too long."""
 
 
 @cache
@@ -100,7 +100,7 @@ def test_a_lesson_is_unfit_where_its_model_lacks_what_it_is_about() -> None:
 
 @pytest.mark.parametrize("name, typed", covering(product(LESSONS, TYPED)))
 def test_what_is_typed_comes_out_as_a_span_of_code_only(name: str, typed: str) -> None:
-    of = subject("toy-en-it", TYPED[typed])  # whose tokens are the words as they are typed
+    of = subject("toy-en-it", TYPED[typed])  # whose tokens are the words as typed
     assert len(of.run.trace.src_tokens[0]) <= MOST_TOKENS
     for text in check(name, of):
         outside = CODE.sub("", text)

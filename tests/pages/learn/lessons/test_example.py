@@ -1,4 +1,4 @@
-"""The lesson that docs/lessons.md writes: it is as sound as those that are there."""
+"""The lesson written in docs/lessons.md: it is as sound as the shipped ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCS = Path(__file__).resolve().parents[4] / "docs" / "lessons.md"
 
 @pytest.fixture(scope="module")
 def example() -> Iterator[Lesson]:
-    """The lesson, as a module of its own."""
+    """The lesson, loaded as a module."""
     (source,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     module = ModuleType("longest")
     sys.modules["longest"] = module

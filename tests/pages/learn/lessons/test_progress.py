@@ -1,4 +1,4 @@
-"""The file to come back with: what is saved comes back, and what is no such file is refused in words."""
+"""The progress file: what was saved is read back, and any other file is refused with a reason."""
 
 import json
 

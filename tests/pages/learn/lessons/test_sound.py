@@ -1,4 +1,4 @@
-"""What every lesson has to have: a teacher's file that lacks it is told so here, by its name."""
+"""What every lesson must have: if a teacher's file lacks it, a test fails here that names the lesson."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 
 def questions_of(lesson: Lesson) -> Iterator[Question]:
-    """All that may be asked, those that are asked instead of others too."""
+    """All questions that may be asked, including alternatives."""
     for step in lesson.steps:
         question = step.question
         while question is not None:
@@ -44,7 +44,7 @@ def test_a_lesson_is_sound(name: str) -> None:
 
 
 def check_sound(name: str, lesson: Lesson) -> None:
-    """What holds of a lesson whatever it is about."""
+    """Check what every lesson must satisfy, whatever it is about."""
     questions = list(questions_of(lesson))
     names = [question.name for question in questions]
     assert all(map(NAME.fullmatch, (name, *names))), names
@@ -70,7 +70,7 @@ def test_one_sentence_is_taken_away(name: str) -> None:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_answers_are_computed(name: str) -> None:
-    """What is right differs with the sentence or the model in some question: no lesson holds its answers."""
+    """Some right answer differs between sentences or models: no lesson contains its answers."""
     subjects = [subject("toy-en-it", SENTENCES[0]), subject("en-it", SENTENCES[1])]
     told = [
         [question.solution(of).right for step in LESSONS[name].steps if (question := open_question(step, of))]
@@ -100,7 +100,7 @@ def test_what_is_right_is_an_answer_and_judged_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_pictures_are_named_apart(name: str) -> None:
-    """A picture is saved under its name."""
+    """Pictures are saved under their names."""
     of = subject("toy-en-it", SENTENCES[0])
     shown = [step.shown if isinstance(step.shown, Shown) else step.shown(of) for step in LESSONS[name].steps]
     names = [picture.name for one in shown for picture in one.pictures if isinstance(picture, Figure)]
