@@ -74,7 +74,7 @@ class Views:
         return self.held[key][name] if key in self.held else unpack_frame(self.frames[key])[1][name]
 
     def choice(self, key: str) -> dict[str, Any]:
-        """What a viewer was last told is chosen in it."""
+        """The choice last sent to a viewer."""
         choice: dict[str, Any] = unpack_frame(self.updates[key])[0]["choice"]
         return choice
 
