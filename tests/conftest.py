@@ -1,4 +1,4 @@
-"""Settings for all tests: one PyTorch thread per process, one seed for everything that is drawn at random."""
+"""Settings for all tests: one PyTorch thread per process, one seed for all random draws."""
 
 import os
 import secrets
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# Before torch is imported: the tests run in as many processes as there are cores.
+# Set before torch is imported: the tests run in as many processes as there are cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
@@ -19,7 +19,7 @@ from viz.warm_up import settle
 
 DEFAULT_SEED = 0 if os.environ.get("CI") else secrets.randbits(32)
 SEED = int(os.environ.setdefault("HEADLIGHT_SEED", str(DEFAULT_SEED)))
-"""Seed of all random draws, including Hypothesis's. The other test processes inherit it."""
+"""Seed of all random draws, including Hypothesis's. The other processes of a run inherit it."""
 
 settings.register_profile("headlight", deadline=None, print_blob=True)
 settings.load_profile("headlight")
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> list[str]:
-    """Report the seed and the version of Chromium, since others draw and scroll differently."""
+    """Report the seed, and the Chromium: versions differ in how they draw and scroll."""
     return [f"seed: {SEED} (HEADLIGHT_SEED={SEED} draws the same again)", f"chromium: {chromium_version()}"]
 
 
@@ -54,7 +54,7 @@ def seed() -> int:
 
 @pytest.fixture
 def broken_browser(tmp_path: Path) -> Path:
-    """A program that exits as soon as it starts."""
+    """A program that exits at once."""
     path = tmp_path / "broken-browser"
     path.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     path.chmod(0o755)
@@ -62,7 +62,7 @@ def broken_browser(tmp_path: Path) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run long tests first: run last, they would leave the other processes idle."""
+    """Run slow tests first: started last, they would leave the other processes idle."""
     items.sort(key=long_first)
 
 
@@ -76,11 +76,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TwoBrowsers:
-    """Distribute the tests over the processes with our own scheduler."""
+    """Distribute the tests between processes with our own scheduler."""
     return TwoBrowsers(config, log)
 
 
 @pytest.fixture(autouse=True)
 def main_module_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An app in a test replaces __main__ by its script, which a new process would then run again."""
+    """Restore `__main__`: an app in a test puts its script there, which a new process would run again."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])

@@ -53,7 +53,7 @@ class Stub(ModuleType):
 
 @pytest.fixture
 def stubs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
-    """Parts by name, replacing those of bench.parts."""
+    """Parts by name, in place of those of bench.parts."""
     found: dict[str, Stub] = {}
     monkeypatch.setattr(runner, "load", lambda name: cast(Part, found[name]))
     return found
@@ -148,7 +148,7 @@ def test_equal_work_is_compared(rows: dict[str, list[Any]]) -> None:
 
 def test_the_viewer_begins_with_what_is_in_sight(rows: dict[str, list[Any]]) -> None:
     [short] = rows["computing"]
-    # Every weight of the three attentions, in float32, and not much besides.
+    # Every weight of the three attentions in float32, and little else.
     assert 1 < short.viewer / (3 * N_LAYERS * N_HEADS * 16 * 16 * 4) < 1.1
     assert measure_computing(65, 32, rounds=1).viewer < short.viewer * 3
 
@@ -184,7 +184,7 @@ def test_ours_and_its_peers_take_turns(rounds: int, counted: list[int]) -> None:
 
 
 def test_a_ratio_is_of_the_same_round() -> None:
-    # A busy machine slows the third round of both.
+    # A busy machine slows both in the third round.
     found = ratio(theirs=[2.0, 4.0, 30.0, 2.0, 2.0], ours=[1.0, 1.0, 10.0, 1.0, 2.0])
     assert found == Ratio(median=2.0, low=2.0, high=3.0)
     assert str(found) == "2.00 (2.00 to 3.00)"

@@ -1,9 +1,9 @@
 """Fixtures that open Headlight in a real Chromium and fail on anything that a user should never see.
 
-page          a guarded page, shared and left as the last test left it: a new one takes seconds
+page          a guarded page, as the last test left it: opening a new one takes seconds
 traffic       counts what this page sends and receives during a test
-open_page     opens a new one in a browser context of its own: open_page(color_scheme="dark")
-app_url       the app, running
+open_page     opens a new page in its own browser context: open_page(color_scheme="dark")
+app_url       address of the running app
 serve         runs another Streamlit script: url = serve(path); one server per script for the whole session
 """
 
@@ -40,7 +40,7 @@ Serve = Callable[[Path], str]
 
 
 class OpenPage(Protocol):
-    """Opens a guarded page in a browser context of its own: another user's browser."""
+    """Opens a guarded page in its own browser context, like another user's browser."""
 
     def __call__(self, color_scheme: ColorScheme = "light") -> Page: ...
 
@@ -54,11 +54,11 @@ class Kept(NamedTuple):
 
 
 free_contexts: dict[ColorScheme, list[BrowserContext]] = {"light": [], "dark": []}
-"""Contexts of earlier tests, to reuse: in a new one Chromium spends seconds compiling all scripts again."""
+"""Contexts of earlier tests, to reuse: in a new one Chromium spends seconds recompiling all scripts."""
 
 
 def new_context(chromium: Browser, color_scheme: ColorScheme) -> BrowserContext:
-    """Open a browser context with an empty page that keeps its window open: a new one takes a second.
+    """Open a browser context with an empty page that keeps its window open: a new window takes a second.
 
     Its pages use reduced motion, which saves a tenth of the processor's time, and may use the clipboard.
     """
@@ -95,7 +95,7 @@ def forget(page: Page) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder."""
+    """Mark the tests of this folder as browser tests."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
@@ -160,7 +160,7 @@ def page(kept: Kept) -> Iterator[Page]:
     page.set_viewport_size(VIEWPORT)
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     if page.get_by_test_id("stSidebarNav").count():
-        # An answer on its way to the app would store the last test's scenes again.
+        # An answer still on its way to the app would store the last test's scenes again.
         page.goto(urljoin(page.url, "/_stcore/health"))
     forget(page)
     yield page

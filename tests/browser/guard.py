@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import ConsoleMessage, Dialog, Page, Request, WebSocket
 
 LOCAL_HOST = "127.0.0.1"
-# Opened at a page's own address, Streamlit looks for its server under that address before it tries the root.
+# Opened at a page's own address, Streamlit looks for its server there before it tries the root.
 STREAMLIT_PROBES = re.compile(r"/[^/]+/_stcore/(health|host-config)$")
 LOCAL_SCHEMES = ("data", "blob", "about", "file")
 
@@ -16,7 +16,7 @@ LOCAL_SCHEMES = ("data", "blob", "about", "file")
 class Guard:
     """Records every request and every sign of trouble, on a page and the pages that it opens.
 
-    A request that would leave this machine is reported; Chromium itself has no way to the network.
+    Requests that would leave this machine are reported; Chromium itself has no network access.
     """
 
     def __init__(self, page: Page) -> None:

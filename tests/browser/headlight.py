@@ -1,4 +1,4 @@
-"""What users do in the app and see there, as functions for the tests."""
+"""What users do and see in the app, as functions for the tests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scripts.browser import wait_until_idle
 from viz.components.shared.client_view import JSON
 
 TOY = "?model=toy-en-it"
-"""Query of an address that chooses the model of whole words."""
+"""Query string that selects the model of whole words."""
 
-# All texts on the page, including those inside client-side views.
+# All text on the page, including text inside client-side views.
 ALL_TEXT = """
 () => {
   const texts = [];
@@ -31,7 +31,7 @@ ALL_TEXT = """
 """
 QUIET_MILLISECONDS = 250
 PATIENCE_SECONDS = 60.0
-"""Longest time that anything may take, on a busy machine."""
+"""Longest wait for anything, even on a busy machine."""
 MIDDLE_OF_MAP = """
 (root, [layer, head]) => {
   const maps = root.querySelector(".hl-grid canvas");
@@ -44,7 +44,7 @@ MIDDLE_OF_MAP = """
 
 
 def visit(page: Page, address: str) -> None:
-    """Open an address and wait until all is drawn, without an exception, and keys work."""
+    """Open an address and wait until everything is drawn without an exception and keys work."""
     page.goto(address)
     settle(page)
     if page.locator(".st-key-page_helpers").count():
@@ -63,7 +63,7 @@ def settle(page: Page) -> None:
 
 
 def is_telling(views: Locator) -> bool:
-    """True while one of these views has something to report, or is waiting for an answer."""
+    """True while one of these views has something to report or waits for an answer."""
     told: bool = views.evaluate_all("views => views.some((view) => view.isPending?.())")
     return told
 
@@ -88,7 +88,7 @@ def source_tokens(page: Page) -> Locator:
 
 
 def expect_sentence(page: Page, letters: str) -> None:
-    """Wait until the model's tokens spell these letters, spaces left out."""
+    """Wait until the model's tokens spell these letters, ignoring spaces."""
 
     def shown() -> str:
         return spelled(source_tokens(page).all_inner_texts()).removesuffix("<eos>")
@@ -104,7 +104,7 @@ def spelled(tokens: list[str]) -> str:
 
 
 def attention(page: Page) -> Locator:
-    """The first viewer of attention on the page."""
+    """The first attention viewer on the page."""
     return page.locator(".hl-attention").first
 
 
@@ -135,14 +135,14 @@ def expect_other_picture(view: Locator, before: str) -> None:
 
 
 def wait_until(page: Page, is_so: Callable[[], bool], otherwise: str) -> None:
-    """Poll a condition while the page continues; fail with this message at the timeout."""
+    """Poll a condition while the page keeps running; fail with this message after `PATIENCE_SECONDS`."""
     wait_for(is_so, otherwise, lambda: page.wait_for_timeout(50))
 
 
 def wait_for(
     is_so: Callable[[], bool], otherwise: str, pause: Callable[[], object] = lambda: time.sleep(0.2)
 ) -> None:
-    """Poll a condition that needs no page; fail with this message at the timeout."""
+    """Poll a condition that needs no page; fail with this message after `PATIENCE_SECONDS`."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, otherwise

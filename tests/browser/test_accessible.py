@@ -66,7 +66,7 @@ OTHER_PAGES = {
     "layer-norm": "Layer norm",
     "checkpoint": "Checkpoint",
 }
-"""The other pages, and further addresses of the same pages."""
+"""The other pages, and other addresses of the pages above."""
 
 
 def troubles(page: Page, scheme: ThemeName) -> list[str]:

@@ -1,4 +1,4 @@
-"""The whole app, as a user meets it."""
+"""The whole app, from a user's point of view."""
 
 from __future__ import annotations
 

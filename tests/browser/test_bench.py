@@ -1,7 +1,7 @@
-"""The parts of the benchmark that need a browser or a server run once, at their smallest size.
+"""The parts of the benchmark that need a browser or a server, each run once at its smallest size.
 
-The views of BertViz are opened only where it and npm are installed, as for `make bench`: elsewhere the parts
-measure Headlight alone, and no test runs bench/peers/bertviz_page.py to its end.
+BertViz is opened only where it and npm are installed, as for `make bench`: elsewhere the parts measure
+Headlight alone, and no test runs bench/peers/bertviz_page.py to its end.
 """
 
 from __future__ import annotations

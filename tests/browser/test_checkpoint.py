@@ -62,7 +62,7 @@ def own_model(page: Page) -> Locator:
 def test_an_upload_is_seen_on_all_pages_and_by_nobody_else(
     open_page: OpenPage, app_url: str, tmp_path: Path
 ) -> None:
-    # Names of this very run: other servers of this machine store their uploads in the same folder.
+    # Names unique to this run: other servers on this machine store their uploads in the same folder.
     first, second = (f"{name}-{uuid.uuid4().hex[:8]}.pt" for name in ("first", "second"))
     mine, others = open_page(), open_page()
     choose(mine, app_url, "Upload")

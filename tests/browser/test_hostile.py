@@ -1,4 +1,4 @@
-"""Typed input is shown as text: never run, never fetched, never an exception."""
+"""Whatever users type is shown as text: it is never run or fetched, and never raises an exception."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ODD = (
     "cat\x07\x1b[31m dog",
     "a" * 240,
 )
-"""Emoji, right to left, zero width, control characters, a word without end."""
+"""Emoji, right-to-left text, zero-width and control characters, an endless word."""
 MODELS = pytest.mark.parametrize(
     "model", ["", pytest.param(TOY, marks=pytest.mark.slow)], ids=["sub-words", "words"]
 )
@@ -73,7 +73,7 @@ def test_without_words_the_page_asks_for_some(page: Page, app_url: str) -> None:
 @pytest.mark.slow
 def test_half_a_character_is_replaced(page: Page, app_url: str) -> None:
     visit(page, app_url)
-    settle(page)  # the script that fixes it has loaded
+    settle(page)  # the script that repairs it is now loaded
     sentence_box(page).fill("cat")
     page.evaluate("document.execCommand('insertText', false, ' ' + String.fromCharCode(0xD800) + ' dog')")
     sentence_box(page).press("Enter")

@@ -1,4 +1,4 @@
-"""Tokens that look like markup are text in every picture of the viewer, in the app, a notebook and a file."""
+"""Tokens that look like markup stay text in every picture of the viewer, in app, notebook and file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOSTILE = (
 )
 VIEWS = ("One head", "All heads of the layer", "Map", "One token")
 MADE_OF_TOKENS = "img, a[href^='javascript'], script, iframe, object, [onerror]"
-# The texts, names and hints of everything in the view that is shown.
+# The texts, accessible names and tooltips of everything in the visible view.
 SAID = """
 (root) => {
   const said = [root.innerText];
@@ -42,7 +42,7 @@ SAID = """
 
 
 def held_run() -> ViewerRun:
-    """A run of such tokens with all three attentions."""
+    """A run with these tokens and all three attentions."""
     rng = np.random.default_rng(5)
     n = len(HOSTILE)
     weights = [rng.dirichlet(np.ones(n), (2, n)).astype(np.float32) for _ in range(2)]

@@ -18,7 +18,7 @@ def test_a_mistake_is_chosen_and_its_address_opens_it_again(page: Page, app_url:
     heading = page.get_by_role("heading", name=title, exact=True)
     box = page.get_by_role("combobox", name="Mistake")
     box.click()
-    box.fill(title)  # as a user chooses from a long list
+    box.fill(title)  # as users search a long list
     page.get_by_role("option", name=title).first.click()
     settle(page)
     expect(heading).to_be_visible()

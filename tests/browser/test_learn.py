@@ -99,7 +99,7 @@ def test_the_arrow_keys_in_a_box_are_the_boxs_own(page: Page, app_url: str) -> N
     visit(page, f"{app_url}/learn?lesson=tokens")
     page.get_by_label("Your answer: tokens").focus()
     page.keyboard.press("ArrowRight")
-    page.keyboard.press("PageDown")  # if the key also moved on a step, the lesson would be one step too far
+    page.keyboard.press("PageDown")  # a press that also changed the step would go one step too far
     expect(heading(page, "From ids to vectors")).to_be_visible()
     settle(page)
     expect(page.get_by_role("radio", name="2", exact=True)).to_be_checked()
@@ -117,7 +117,7 @@ def test_a_term_is_explained_where_it_stands(page: Page, app_url: str) -> None:
     expect(page.locator(TERM)).not_to_be_visible()
     explained(page, "key").focus()
     expect(page.locator(TERM)).to_contain_text("The vector by which a token is found")
-    # As if the Tab key had scrolled to it.
+    # As when the Tab key has scrolled to it.
     page.evaluate("document.querySelector('main').dispatchEvent(new Event('scroll'))")
     expect(page.locator(TERM)).to_be_visible()
     heading(page, "3. One head by hand").hover()
@@ -164,7 +164,7 @@ def test_a_key_released_while_its_lesson_is_asked_for_does_not_lead_back(page: P
 def test_a_tap_explains_a_term_and_the_next_one_opens_its_lesson(page: Page, app_url: str) -> None:
     visit(page, f"{app_url}/masks")
     padding = explained(page, "padding")
-    padding.scroll_into_view_if_needed()  # a page that scrolls closes what is explained
+    padding.scroll_into_view_if_needed()  # scrolling the page closes an open explanation
     padding.evaluate(TAP)
     expect(page.locator(TERM)).to_contain_text("Tokens that fill the shorter sentences")
     expect(page).to_have_url(f"{app_url}/masks")

@@ -1,6 +1,6 @@
-"""A saved page, opened from disk: it shows its run's numbers, sends no requests, and says what it lacks.
+"""A saved page opened from disk: it shows its run's numbers, makes no requests, and says what it lacks.
 
-Its policy forbids what `wait_for_function` needs: only `expect` waits here.
+Its content policy forbids what `wait_for_function` needs, so only `expect` waits here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HOSTILE = (
     "&lt;b&gt;",
 )
 TAB_STOPS = 40
-"""Presses of Tab that reach every control of a page."""
+"""Number of Tab presses that reach every control of a page."""
 NAME_OF_FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.innerText"
 
 
@@ -70,7 +70,7 @@ def opened(page: Page, path: Path) -> Locator:
 
 
 def written(value: float) -> str:
-    """A number as a tooltip writes it."""
+    """A number as a tooltip shows it."""
     if 0 < abs(value) < 0.5e-4:
         digits, power = f"{value:.1e}".split("e")
         return f"{digits}e{int(power)}".replace("-", "−")
@@ -80,7 +80,7 @@ def written(value: float) -> str:
 def numbers(
     page: Page, matrix: Locator, shape: tuple[int, ...], tip: Locator | None = None
 ) -> list[list[str]]:
-    """The tooltips of all cells, row by row, reached by the arrow keys."""
+    """The tooltips of all cells, row by row, reached with the arrow keys."""
     queries, keys = shape
     matrix.focus()
     for key, presses in (("ArrowUp", queries), ("ArrowLeft", keys)):
@@ -281,7 +281,7 @@ def test_a_file_comes_though_its_page_has_run_again_before_the_click(
     page, other = open_page(), open_page()
     line = Line(page)
     visit(page, app_url)
-    line.hold_answers()  # on a slow connection a user clicks in a page older than the server's
+    line.hold_answers()  # on a slow connection the page that a user clicks on is older than the server's
     ended = line.ended
     choose(page, "Layer", "0")
     wait_until(page, lambda: line.ended > ended, "the choice was not told")

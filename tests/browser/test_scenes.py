@@ -1,4 +1,4 @@
-"""Scenes from two pages are shown by keyboard, restored exactly, saved as a file and opened again."""
+"""Scenes from two pages are shown by keyboard, restored exactly, saved to a file and opened again."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def choose_layer_and_head(page: Page, layer: int, head: int) -> None:
 
 
 def two_scenes(page: Page, app_url: str) -> list[dict[str, JSON]]:
-    """Keep scenes on Explore, Masks and Explore; return the two choices on Explore."""
+    """Keep three scenes (Explore, Masks, Explore); return the two choices on Explore."""
     visit(page, f"{app_url}/{TOY}&cell=2,1")
     type_sentence(page, FIRST)
     expect_sentence(page, "Ilikethecats.")
@@ -193,7 +193,7 @@ def test_scenes_are_edited_saved_and_opened_by_someone_else(
     page.get_by_role("button", name="Delete scene 3").click()
     page.get_by_role("button", name="Undo").click()
     with page.expect_download() as download:
-        # The visible state is saved, even if it has not reached the server yet.
+        # What is on screen is saved, even if the server does not know of it yet.
         page.get_by_role("button", name="Delete scene 3").evaluate(DELETE_AND_SAVE)
     saved = tmp_path / "scenes.json"
     download.value.save_as(saved)

@@ -1,4 +1,4 @@
-"""Step by step in a browser: buttons, keys, clock and drawing; what moves, and what is said."""
+"""Step by step in a browser: buttons, keys, clock and drawing; motion and announcements."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_next_back_and_keys_go_from_stage_to_stage(page: Page, app_url: str) -> 
     page.locator("body").press("PageDown")
     expect(heading(page)).to_have_text("Ids")
     settle(page)
-    # Arrow keys change the stage on the page itself, and move between numbers in the pictures.
+    # Arrow keys change the stage on the page itself; in the pictures they move between numbers.
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("ArrowRight")
     expect(heading(page)).to_have_text("Rows of the embedding matrix")

@@ -34,7 +34,7 @@ Element.prototype.attachShadow = function (options) {
   return root;
 };
 """
-"""Chooses before the switch's script has loaded, as a quick user does."""
+"""Chooses before the switch's script has loaded, as a quick user would."""
 HIDE_REACT = """
 const keys = Object.keys;
 Object.keys = (value) => keys(value).filter((name) => !name.startsWith("__reactFiber$"));

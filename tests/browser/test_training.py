@@ -22,12 +22,12 @@ from tests.browser.headlight import (
 
 SMALL = "train_layers=1&train_heads=2&train_width=32"
 LONG = "train_steps=10,000&train_layers=4&train_heads=2&train_width=128"
-"""Takes minutes on any machine: the test stops it."""
+"""Takes minutes on any machine; the test ends it early."""
 FINISHED = "watch=A+finished+training"
 
 
 def workers() -> set[int]:
-    """Ids of the training processes below this process."""
+    """Ids of the training processes that descend from this process."""
     listed = subprocess.run(
         ["ps", "-A", "-ww", "-o", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""The translator on its challenge sets of names, numbers and long sentences: no worse than measured.
+"""The en-it translator on its challenge sets (names, numbers, long sentences, ...): no score below its floor.
 
 Those who chose the training data had read `en-it.tsv`. Nobody has read `en-it-blind.tsv`, and it must stay
 so: read its scores, not its sentences.
@@ -30,9 +30,9 @@ FLOORS = {
     "idioms": (0.94, 89.5),
     "typing": (0.97, 94.5),
 }
-"""For the set that was read, by category: the share of required pieces found, and chrF."""
+"""Floors for `en-it.tsv` by category: share of required pieces that are in the translations, and chrF."""
 BLIND_FLOOR = (0.95, 88.0)
-"""For the other set as a whole: each of its categories has only 24 to 42 pieces."""
+"""Floors for `en-it-blind.tsv` as a whole: each of its categories has only 24 to 42 pieces."""
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
-"""A simulated CUDA device for any machine: its tensors are computed on the CPU, with real numbers.
+"""A pretend CUDA device for any machine: its tensors compute on the CPU, with real numbers.
 
-Fake tensors have no values, so they can't run code that reads one (`if mask.all()`, `.item()`). This device
-can run decoding, training and pages. It refuses what CUDA refuses: an operation on tensors of two devices,
-conversion to NumPy, a generator of the other device.
+Fake tensors have no numbers, so code that asks for one (`if mask.all()`, `.item()`) can't run on them. Here
+it can, and so can decoding, training and pages. What CUDA refuses is refused: operations on tensors of two
+devices, NumPy, a generator of the other device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CUDA = torch.device("cuda", 0)
 CPU = torch.device("cpu")
 
 _COPIES = (Tensor.copy_, torch._has_compatible_shallow_copy_type)
-"""Functions that accept tensors of two devices on real hardware too."""
+"""Functions that accept tensors of two devices, as on a real one."""
 _TO_NUMPY = (Tensor.numpy, Tensor.__array__)
 
 
@@ -31,15 +31,15 @@ class WrongDeviceError(RuntimeError):
 
 
 class PretendCuda(TorchFunctionMode):
-    """While it is entered, `.to("cuda")` and `device="cuda"` give tensors whose device is `CUDA`.
+    """While active, `.to("cuda")` and `device="cuda"` give tensors whose device is `CUDA`.
 
-    It applies to the thread that entered it. A tensor is identified by its storage, so that views and
-    in-place results stay on its device.
+    It applies to the thread that entered it. Tensors are recognised by their storage, so that views and
+    tensors written in place stay on their device.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._storages: dict[int, StorageWeakRef] = {}  # a reference prevents the address from being reused
+        self._storages: dict[int, StorageWeakRef] = {}  # a reference keeps the address from being reused
 
     def holds(self, tensor: Tensor) -> bool:
         """True if a tensor is on the device."""
@@ -81,7 +81,7 @@ class PretendCuda(TorchFunctionMode):
         return result
 
     def _put(self, tensor: Tensor, is_here: bool, given: Iterable[Tensor]) -> Tensor:
-        """Record the device of a result; arguments (`given`) keep theirs."""
+        """Record the device of a result; arguments (`given`) stay on theirs."""
         if self._holds(tensor) == is_here:
             return tensor
         if tensor.untyped_storage()._cdata in {one.untyped_storage()._cdata for one in given}:
@@ -118,7 +118,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _named_device(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> torch.device | None:
-    """The device that a call names."""
+    """The device named in a call; None if it names none."""
     if func is Tensor.cpu:
         return CPU
     asked = kwargs.get("device")
@@ -128,7 +128,7 @@ def _named_device(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tor
 
 
 def _on_cpu(arguments: Iterable[Any]) -> tuple[Any, ...]:
-    """The same arguments with the CPU as device."""
+    """The same arguments with the CPU in place of CUDA."""
     named = (isinstance(one, str | torch.device) and str(one).startswith("cuda") for one in arguments)
     return tuple(CPU if is_named else one for one, is_named in zip(arguments, named, strict=True))
 
@@ -143,7 +143,7 @@ def _name(func: Any) -> str:
 
 
 def pretended_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Patch the CUDA functions that take no tensors: availability, generator, autocast."""
+    """Patch the calls to CUDA that involve no tensors: availability, generator, autocast."""
     autocast = torch.autocast
 
     def on_cpu(device_type: str, dtype: torch.dtype, *, enabled: bool) -> torch.autocast:

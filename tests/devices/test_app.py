@@ -1,4 +1,4 @@
-"""The whole app on CUDA: it can be chosen in the sidebar, and every page runs on it."""
+"""The whole app on CUDA: the device is picked in the sidebar, and every page runs on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from viz.session import load_model
 
 @pytest.fixture(autouse=True)
 def _models_are_opened_anew() -> Iterator[None]:
-    """The app caches models for all sessions: those of one device must not reach the next test."""
+    """The app caches models for all sessions; the next test must not get those of another device."""
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()
@@ -34,7 +34,7 @@ def _models_are_opened_anew() -> Iterator[None]:
 def app_device(
     device: torch.device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> torch.device:
-    """The device of the app, whose scripts run in threads of their own."""
+    """The device of the app, whose scripts run in their own threads."""
     if request.node.callspec.params["device"] == "pretend":
         mode: PretendCuda = request.getfixturevalue("pretend")
         run_script = ScriptRunner._run_script

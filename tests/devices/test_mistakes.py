@@ -1,4 +1,4 @@
-"""The lab's mistakes give the same numbers on CUDA as on the CPU."""
+"""The Lab's mistakes give the same numbers on CUDA as on the CPU."""
 
 from __future__ import annotations
 

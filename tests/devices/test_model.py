@@ -20,7 +20,7 @@ SENTENCES = BATCH.splitlines()
 
 
 def assert_same_trace(on_device: Trace, on_cpu: Trace) -> None:
-    """Check that all recorded numbers are equal, on the CPU and convertible to NumPy."""
+    """Check that all recorded numbers match the CPU's and are on the CPU, ready for NumPy."""
     assert list(on_device) == list(on_cpu)
     for path, numbers in on_cpu.items():
         assert on_device[path].device.type == "cpu", path
@@ -49,7 +49,7 @@ def test_a_padded_batch(name: str, device: torch.device) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_forward_by_the_fused_kernel(name: str, device: torch.device) -> None:
-    """Sentences of several lengths; one is all padding, so its rows have nothing to attend to."""
+    """Sentences of several lengths; one is all padding, so that its rows are fully masked."""
     loaded = MODELS[name]()
     config = loaded.model.config
     pad = max(config.pad_id, 0)

@@ -1,4 +1,4 @@
-"""The simulated device refuses what a real one refuses: each deliberate mistake is found."""
+"""The pretend device refuses what a real one refuses: each deliberate mistake is found."""
 
 from __future__ import annotations
 

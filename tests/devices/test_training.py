@@ -1,4 +1,4 @@
-"""Training on CUDA: updates in every precision, resuming from a saved state, a whole command."""
+"""Training on CUDA: updates in every precision, resuming from a state, a whole run of the command line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def trainer(device: torch.device, dropout: float = 0.0, **choices: Any) -> Train
 
 
 def batches() -> list[Batch]:
-    """Sentences of several lengths, translated word by word: w becomes w + 1."""
+    """Sentences of several lengths, translated token by token: id w becomes w + 1."""
     sources = [(5, 6, 7), (9, 8), (12, 5, 11, 6), (7,)]
     examples = [Example((*s, 2), (1, *(w + 1 for w in s), 2)) for s in sources]
     return [make_batch(examples[:2]), make_batch(examples[2:])]
@@ -83,7 +83,7 @@ def test_float16_lowers_its_scale_until_there_are_numbers(device: torch.device) 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_state_is_gone_on_from(precision: str, device: torch.device, tmp_path: Path) -> None:
-    """Dropout continues as it would have: CUDA's generator is part of the state."""
+    """With the same dropout as without the interruption: CUDA's generator is part of the state."""
     torch.manual_seed(3)
     first = trainer(device, dropout=0.3, precision=precision)
     for _ in range(3):
@@ -110,7 +110,7 @@ def test_a_state_of_the_device_is_gone_on_from_on_the_cpu(device: torch.device, 
 
 
 def test_the_command_line_trains_in_float16(device: torch.device, tmp_path: Path) -> None:
-    """Validation, snapshots, the average of the last weights and the card are part of it."""
+    """This includes validation, snapshots, averaging the last weights and the model card."""
     pairs, out = write_pairs(tmp_path / "pairs.tsv", 40), tmp_path / "model"
     valid = write_pairs(tmp_path / "valid.tsv", 1, seed=4)
     arguments = f"--pairs {pairs} --valid {valid} --out {out} --device cuda --precision float16"

@@ -1,4 +1,4 @@
-"""A lesson in a notebook: asked, checked by the run, shown; and what it refuses, in words."""
+"""A lesson in a notebook: it asks, checks answers by the run, shows pictures, and refuses with a reason."""
 
 from __future__ import annotations
 

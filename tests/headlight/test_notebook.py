@@ -1,4 +1,4 @@
-"""The tour of the public interface runs from first cell to last, and draws what it says."""
+"""The tour of the public API runs from the first cell to the last, and draws what it says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLOTLY = "application/vnd.plotly.v1+json"
 @pytest.mark.slow
 def test_notebook_runs_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLOTLY_RENDERER", "plotly_mimetype")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # even if the project itself is not installed
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # also where Headlight is not installed
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     drawn_before = sum("image/png" in output.get("data", {}) for output in outputs(notebook))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()

@@ -1,4 +1,4 @@
-"""Every public plot draws the run's numbers, and says so if it does not apply to a model."""
+"""Every plot of the public API draws the numbers of the run, or says why it does not apply to the model."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ CALLS: dict[str, tuple[str, Plot]] = {
     "plot_targets": ("relative", lambda run: headlight.plot_targets(run, run)),
     "plot_training": ("shared", lambda _: headlight.plot_training("toy-en-it")),
 }
-"""Each plot, with a kind of model whose numbers are in an unusual place, or any kind."""
+"""Each plot, with a kind of model that has its numbers in an unusual place if there is one."""
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -109,7 +109,7 @@ def test_a_plot_that_a_model_has_no_numbers_for_is_refused(name: str, kind: str,
 
 
 def takes_a_figure(function: ast.FunctionDef) -> bool:
-    """True if a function changes a figure drawn by another one."""
+    """True if a function changes a figure drawn by another function."""
     return any(arg.annotation and ast.unparse(arg.annotation) == "go.Figure" for arg in function.args.args)
 
 
@@ -138,7 +138,7 @@ def names_used(*folders: str) -> set[str]:
 
 
 def test_every_figure_has_a_plot() -> None:
-    """The lessons' own figures are drawn by `headlight.lesson(...).show(...)`."""
+    """The lessons' figures are drawn by `headlight.lesson(...).show(...)`."""
     figures = drawing_functions("viz/figures")
     assert figures
     assert figures <= names_used("headlight/plots", "viz/run_figures", "viz/pages/learn/lessons")

@@ -1,4 +1,4 @@
-"""The public interface: models by name and path, runs as labelled tables, reports; imported lazily."""
+"""The public API: models by name and path, runs as labelled tables, reports; loaded on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's widget holds the run's own numbers, and a choice travels in both directions."""
+"""The widget of a run has the run's own numbers, and choices travel both ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any model's attention is shown as given, in every form; what can't be shown is refused."""
+"""Attention of any model is shown as given, in every form; what can't be shown is refused."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_what_can_not_be_shown_is_refused_with_what_to_do(case: str) -> None:
 def test_rows_that_do_not_sum_to_1_are_shown_and_noted() -> None:
     given = layers()
     given[1][0, 2, 3] *= 0.5
-    given[0][0, 0, 0] = 0  # a query that may attend to nothing
+    given[0][0, 0, 0] = 0  # a query whose keys are all masked
     with pytest.warns(UserWarning, match=r"row of layer 1 of the self-attention sums to 0\.5, not") as noted:
         widget = headlight.show_attention(given, tokens(QUERIES))
     assert noted[0].filename == __file__

@@ -1,4 +1,4 @@
-"""The first data that a notebook receives: little, and enough for the first picture."""
+"""What a notebook receives of an attention before it asks: little, but all that is painted first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headlight.widget import AT_ONCE
 from tests.viz.mounted import unpack_frame
 
 BERTVIZ_BYTES = {64: 8_600_000, 256: 141_000_000}
-"""Bytes of bertviz.model_view's page for 6 layers of 8 heads: tokens -> bytes."""
+"""Size of the page of bertviz.model_view for 6 layers of 8 heads, by number of tokens."""
 
 
 def attention(n_tokens: int, n_layers: int = 6, n_heads: int = 8) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""The data that a widget sends to a browser, and random attention to make one from."""
+"""What a widget sends to a browser, and attention of any model to make a widget of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADS, QUERIES, KEYS = 3, 5, 7
 
 
 def answers(widget: AttentionWidget, content: Any) -> list[bytes]:
-    """The widget's answers to this message of a browser."""
+    """What the widget sends in answer to this message from a browser."""
     sent: list[bytes] = []
     widget.send = lambda _content, buffers: sent.extend(buffers)
     widget._handle_custom_msg(content, [])
@@ -22,7 +22,7 @@ def answers(widget: AttentionWidget, content: Any) -> list[bytes]:
 
 
 def shown(widget: AttentionWidget, attention: str = "encoder") -> NDArray[np.float32]:
-    """(L, H, Q, K) as the browser receives them."""
+    """The weights (L, H, Q, K) that the browser gets."""
     return unpack_frame(widget.frame)[1][f"weights:{attention}/values"]
 
 
@@ -36,5 +36,5 @@ def tokens(count: int, name: str = "t") -> list[str]:
 
 
 def layers(n_layers: int = 2, queries: int = QUERIES, keys: int = QUERIES) -> list[NDArray[np.float32]]:
-    """One (1, H, Q, K) tensor per layer, as transformers returns them."""
+    """Weights as transformers returns them, (1, H, Q, K) per layer."""
     return [weights(1, HEADS, queries, keys, seed=seed) for seed in range(n_layers)]

@@ -1,4 +1,4 @@
-"""The views' scripts: their own tests, the built bundles, and agreement with Python."""
+"""The views' scripts: their own tests, whether the built files are current, and agreement with Python."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def node() -> str:
 
 
 def run(*command: str | Path, given: bytes = b"") -> str:
-    """Run a command in the repository and return its output; fail if it fails."""
+    """Run a command in the repository and return its output; fail if the command fails."""
     done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, timeout=300, check=False)
     printed = done.stdout.decode()
     assert done.returncode == 0, printed + done.stderr.decode()
@@ -60,7 +60,7 @@ def test_the_pure_parts_do_what_their_tests_say(node: str) -> None:
 
 
 def test_what_is_built_was_made_of_these_sources() -> None:
-    """Checked without the build tools, by the record that they wrote."""
+    """Checked without the build tools, by the checksums that they wrote."""
     sums = (ROOT / "headlight" / "browser" / "built.sha256").read_text(encoding="utf-8")
     told = {path: digest for digest, path in (line.split("  ", 1) for line in sums.splitlines())}
     present = [*(ROOT / "headlight" / "browser").glob("*.js")]

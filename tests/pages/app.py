@@ -34,14 +34,14 @@ HOSTILE = {
 
 
 def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **address: str) -> AppTest:
-    """The app as a browser would open it, with these query parameters; a model of None leaves it out."""
+    """The app as a browser would open it, with these query parameters; None leaves out the model."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for key, value in address.items():
         app.query_params[key] = value
     if model is not None:
         app.query_params["model"] = model
     if page != "explore":
-        # Before its first run AppTest uses the file's name, which all pages share, as the address.
+        # Before its first run AppTest derives the address from the file name, which all pages share.
         app._page_hash = calc_hash(page.replace("_", "-"))
     return app.run()
 

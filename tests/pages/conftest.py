@@ -20,7 +20,7 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 
 @pytest.fixture(scope="module")
 def nothing_is_left_open() -> Iterator[None]:
-    """To Streamlit all tests' apps are one user: the next module must find nothing open."""
+    """Streamlit treats the apps of all tests as one user; the next module must find nothing open."""
     main = sys.modules["__main__"]
     yield
     start(PATH)
@@ -29,11 +29,11 @@ def nothing_is_left_open() -> Iterator[None]:
 
 @pytest.fixture
 def views(monkeypatch: pytest.MonkeyPatch) -> Views:
-    """The data that pages give to the client-side views."""
+    """The data that pages give to the views in the browser."""
     return Views(monkeypatch)
 
 
 @pytest.fixture
 def kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The picker offers a model of every kind."""
+    """Let the picker offer a model of every kind."""
     offer(monkeypatch.setattr, KINDS)

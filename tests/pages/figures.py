@@ -1,4 +1,4 @@
-"""A page's pictures in a test: the numbers given to plotly, and the code named next to each."""
+"""The pictures of a page in a test: plotly's data as numbers, and the code named next to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def figure(app: AppTest, key: str) -> dict[str, Any]:
     """The plotly figure drawn under this key: {"data": [...], "layout": {...}}.
 
     Raises:
-        KeyError: nothing was drawn under it.
+        KeyError: there is none.
     """
     for chart in app.get("plotly_chart"):
         if chart.proto.id.endswith(f"-{key}"):
@@ -53,13 +53,13 @@ def array(values: dict[str, str] | list[Any]) -> NDArray[Any]:
 
 
 def named_code(app: AppTest) -> list[tuple[str, int, str]]:
-    """File, line and name of all the code that the page names for its pictures."""
+    """File, line and name of all code that the page names for its pictures."""
     found = (COMPUTED.match(text) for kind, text in _elements(app.main) if kind == "computed")
     return [(match[1], int(match[2]), match[3]) for match in found if match]
 
 
 def pictures_without_code(app: AppTest) -> list[str]:
-    """The pictures without a named code right before or after them or their neighbours."""
+    """The pictures in groups that have no named code right before or after them."""
     unnamed: list[str] = []
     group: list[str] = []
     before = ""
@@ -74,7 +74,7 @@ def pictures_without_code(app: AppTest) -> list[str]:
 
 
 def assert_names_its_code(app: AppTest) -> None:
-    """Every picture names the code that computed it, with the right file and line."""
+    """Assert that every picture names the code that computed it, with the right file and line."""
     assert pictures_without_code(app) == []
     for file, line, name in set(named_code(app)):
         written = (ROOT / file).read_text(encoding="utf-8").splitlines()[line - 1]
@@ -83,7 +83,7 @@ def assert_names_its_code(app: AppTest) -> None:
 
 
 def _elements(block: Block) -> Iterator[tuple[str, str]]:
-    """The headings, pictures and names of code in a part of a page, in order: kind and text."""
+    """Headings, pictures and named code in a part of a page, in order: kind and text."""
     for child in block.children.values():
         if isinstance(child, Block):
             yield from _elements(child)

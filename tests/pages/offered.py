@@ -1,4 +1,4 @@
-"""Models made in a test, offered by the whole app's picker."""
+"""Adds models made in a test to the picker of the whole app."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def offer(
     """Let the picker offer these models before the shipped ones.
 
     Args:
-        setattr_: a function that replaces an attribute, such as monkeypatch.setattr.
-        models: by name.
+        setattr_: sets an attribute, such as `monkeypatch.setattr`.
+        models: functions that make the models, by name.
     """
 
     def opened(name: str, device: torch.device | None = None) -> LoadedModel:

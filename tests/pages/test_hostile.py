@@ -1,6 +1,6 @@
-"""Whatever is typed, on any page and for any model, no page shows an exception and each still works.
+"""Whatever is typed, on any page and into any model: no page shows an exception or disappears.
 
-Each place gets one text and each text is typed somewhere; the full tier types every text everywhere.
+Each place gets one text, and each text is typed somewhere; the full tier types every text everywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Positions: the sliders change the encoding, and the sizes are the loaded model's."""
+"""Positions: the sliders define the encoding, and the sizes are the loaded model's."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from viz.components.shared.client_view import JSON, ClientView
 
 
 class Views:
-    """A stand-in for the browser: each view's data, and a user who selects something in it."""
+    """A stand-in for the browser: what each view was given, and a user who selects something in it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.frames: dict[str, bytes] = {}
@@ -56,7 +56,7 @@ class Views:
         monkeypatch.setattr("viz.pages.shared.attention_view.attention", viewed)
 
     def _receive(self, key: str, frame: bytes, update: bytes) -> None:
-        """Store the data given to a viewer: another run begins with its frame alone."""
+        """Store what a viewer is given; for a new run, drop the arrays of the earlier one."""
         data, arrays = unpack_frame(frame)
         if key not in self.frames or self.data(key)["run"] != data["run"]:
             self.held[key] = arrays
@@ -70,11 +70,11 @@ class Views:
         return unpack_frame(self.frames[key])[0]
 
     def array(self, key: str, name: str) -> NDArray[Any]:
-        """One of a view's arrays; for a viewer, one that it holds of the run."""
+        """An array that a view was given; for a viewer, one of those it has been given of its run."""
         return self.held[key][name] if key in self.held else unpack_frame(self.frames[key])[1][name]
 
     def choice(self, key: str) -> dict[str, Any]:
-        """The choice that a viewer was given."""
+        """The choice last sent to a viewer."""
         choice: dict[str, Any] = unpack_frame(self.updates[key])[0]["choice"]
         return choice
 
@@ -93,17 +93,17 @@ class Views:
         self.tell(app, key, choose=self.choice(key) | changed)
 
     def fetch(self, app: AppTest, key: str, names: list[str]) -> None:
-        """Have a viewer request pieces of its run."""
+        """Make a viewer request pieces of its run."""
         self.tell(app, key, fetch=names)
 
     def tell(self, app: AppTest, key: str, **told: object) -> None:
-        """Send a viewer's message, or a forged one: "choose" or "fetch"."""
+        """Send a report of a viewer, or a forged one: "choose" or "fetch"."""
         self._told[key] = told
         _run_twice(app)
 
 
 def _run_twice(app: AppTest) -> None:
-    """Run the page once for the user's action, and once for the page that follows from it."""
+    """Run once for the user's action on the current page, and once for the page that results."""
     app.run()
     app.run()
     assert not app.exception

@@ -1,4 +1,4 @@
-"""Imports run one way: read from the source, so that a lazy import inside a function counts too."""
+"""Imports run one way. They are read from the source, so lazy imports inside functions count too."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Modules that may import a library or package, by the prefixes of their names; no others may.
+# Prefixes of the modules that may import a library, or a package of ours; no others may.
 _SESSIONS = ("viz.session", "viz.text_session", "viz.widgets", "viz.address", "viz.streamlit_private")
 IMPORTED_BY = {
     "app": (),
     "tests": (),
     "bench": (),
     "scripts": (),
-    # The commands are those of `headlight`; one writes a page, with a function that the entry point passes.
+    # One command writes a page with `headlight`: the entry point of transformer passes that function down.
     "headlight": ("headlight", "transformer.__main__"),
     "viz": ("app", "headlight", "viz"),
     "transformer": (
@@ -52,7 +52,7 @@ IMPORTED_BY = {
     "traitlets": ("headlight.widget",),
 }
 
-# The packages of viz and of transformer: each may import from those before its line, and from itself.
+# The packages of viz and transformer: each may import only from itself and from earlier lines.
 VIZ_ORDER = (
     ("page_titles", "theme", "pooling", "streamlit_private", "saved_data"),
     ("address",),
@@ -110,7 +110,7 @@ def is_inside(name: str, prefix: str) -> bool:
 
 
 def rank(name: str) -> int | None:
-    """The rank of a module in viz's or transformer's order; None for all others."""
+    """Rank of a module of viz or transformer in its order; None for other modules."""
     parts = name.split(".")
     order = {"viz": VIZ_ORDER, "transformer": ORDER}.get(parts[0], ())
     return next((rank for rank, group in enumerate(order) if parts[1:2] and parts[1] in group), None)
@@ -129,7 +129,7 @@ def test_imports_run_one_way() -> None:
 
 
 def graph() -> dict[str, set[str]]:
-    """Each module with the program's modules that it imports; a package's `__init__` counts as none."""
+    """Each module with the modules of the program that it imports; imports in `__init__.py` don't count."""
     found = modules()
     return {
         name: {other for other in imported(path, name) if other in found and other != name}
@@ -153,7 +153,7 @@ def test_packages_are_built_in_layers() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    TopologicalSorter(graph()).prepare()  # raises CycleError, which names the circle
+    TopologicalSorter(graph()).prepare()  # raises CycleError, which names the cycle
 
 
 def test_no_packages_import_each_other() -> None:
@@ -167,7 +167,7 @@ def test_no_packages_import_each_other() -> None:
 
 
 def package_of(name: str) -> str:
-    """The package of a module; a top-level module is its own package."""
+    """The package of a module; a module at the top of viz, transformer or headlight is its own package."""
     return name if name.count(".") == 1 else name.rpartition(".")[0]
 
 
@@ -182,7 +182,7 @@ def test_what_is_private_is_imported_in_its_own_package_only() -> None:
 
 
 def is_strange(part: str, other: str, name: str) -> bool:
-    """True if part of an imported name is private to a package that does not contain the importer."""
+    """True if a part of an imported name is private and its owner does not contain the importing module."""
     if not part.startswith("_") or part.startswith("__"):
         return False
     owner = other[: other.index(f".{part}")]
@@ -190,7 +190,7 @@ def is_strange(part: str, other: str, name: str) -> bool:
 
 
 def test_all_is_there_where_python_lacks_what_only_unix_has() -> None:
-    """As on Windows, which lacks the Unix-only standard libraries."""
+    """As on Windows, which lacks the standard library's Unix modules."""
     names = sorted(name for name in modules() if not name.startswith(("app", "viz.pages")))
     code = (
         "import importlib, sys\n"

@@ -20,13 +20,13 @@ REQUIREMENTS = sorted(path.name for path in ROOT.glob("requirements*.txt"))
 
 
 def pinned(name: str) -> list[str]:
-    """The distributions of a file, each as often as it is listed."""
+    """The distributions pinned in a file, including repeated ones."""
     found = PIN.finditer((ROOT / name).read_text(encoding="utf-8"))
     return sorted(re.sub(r"[-_.]+", "-", match["name"].lower()) for match in found)
 
 
 def imported() -> set[str]:
-    """The distributions that the program imports from."""
+    """The distributions that the program imports."""
     modules: set[str] = set()
     packages = (ROOT / name for name in OWN)
     for path in (ROOT / "app.py", *(path for package in packages for path in package.rglob("*.py"))):
@@ -45,7 +45,7 @@ def test_what_is_imported_is_pinned() -> None:
 
 
 def test_nothing_is_pinned_twice() -> None:
-    """Nor in two of the files: each includes all earlier ones."""
+    """Not in two of the files either: each includes those before it."""
     everything = Counter(pin for name in REQUIREMENTS for pin in pinned(name))
     assert [pin for pin, times in everything.items() if times > 1] == []
 

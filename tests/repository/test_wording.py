@@ -1,4 +1,4 @@
-"""The product's English: phrases that mislead or puzzle a reader are found anywhere."""
+"""The product's English: phrases that mislead or puzzle readers are found wherever they occur."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("transformer", "viz", "headlight", "scripts", "bench", "docs", "tests")
 SUFFIXES = {".py", ".js", ".css", ".md", ".ipynb", ".toml"}
 LEFT_OUT = ("tests/repository/test_wording.py", "headlight/browser/")
-"""This list itself, and build products."""
+"""This list itself, and built files."""
 
 PHRASES = {
     r"(?<![a-z])behind(?![a-z])": "after, or that follows: to many readers behind means earlier",
@@ -46,7 +46,7 @@ def texts() -> list[Path]:
 
 
 def places(phrase: str, path: Path) -> list[str]:
-    """The places of a phrase, including across line breaks."""
+    """Where a phrase occurs, even across a line break."""
     text = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT).as_posix()
     spaced = phrase.replace(" ", r"[\s#*]+")

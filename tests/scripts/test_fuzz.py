@@ -1,4 +1,4 @@
-"""Broken checkpoints: each is opened or refused by a CheckpointError; none of its code runs."""
+"""Broken checkpoints: each is opened or refused with a CheckpointError, and nothing in it runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW, MANY = range(1_000), range(1_000, 50_000)
 
 @pytest.mark.parametrize("runs", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_broken_checkpoints(seed: int, runs: range) -> None:
-    """A failure says how to repeat the run. Some broken files are still readable, and must be read."""
+    """A failure says how to repeat the run. Some broken files can still be read, and must be."""
     assert 0.05 < fuzz(seed, runs) / len(runs) < 0.5
 
 
@@ -31,7 +31,7 @@ def test_they_were_valid(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [malicious, inert])
 def test_they_would_run_something(tmp_path: Path, make: Callable[[Path], Files]) -> None:
-    """Load them as trusted pickles: some code must run, so the other tests prove something."""
+    """An unrestricted unpickler runs them; their tensors don't matter here."""
 
     class Trusting(pickle.Unpickler):
         def persistent_load(self, _: object) -> object:
@@ -53,7 +53,7 @@ def test_a_reader_that_fails_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reader_that_runs_something_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Like torch.load without weights_only."""
+    """As torch.load would with weights_only=False."""
 
     def trusting(_: object, place: Path) -> bool:
         (place / "marker").touch()

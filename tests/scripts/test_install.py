@@ -1,4 +1,4 @@
-"""Set-up quickly chooses PyTorch's source, and says in a sentence what it can't do."""
+"""Set-up chooses quickly where to install PyTorch from, and says in a sentence what it can't do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scripts import install
 def linux_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(install, "has_nvidia_driver", lambda: False)
-    monkeypatch.setattr(install, "PROBE_SECONDS", 60.0)  # the other may be slow on a busy machine
+    monkeypatch.setattr(install, "PROBE_SECONDS", 60.0)  # on a busy machine an answer may be slow
     monkeypatch.delenv("TORCH_INDEX", raising=False)
 
 
@@ -31,7 +31,7 @@ def index() -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, *details: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Index) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -100,7 +100,7 @@ def test_torch_is_pinned() -> None:
 def test_headlight_runs_where_it_can_not_be_installed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its build needs one more package from the network, which may be unreachable."""
+    """Its build needs one more package from the network, which may be out of reach."""
     monkeypatch.setattr(install, "run", lambda *command, quiet=False: False)
     install.install_headlight()
     assert "it runs all the same" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Without node the views' scripts go unchecked, with a sentence; in CI that is a failure."""
+"""Without node the views' scripts are not checked, and a sentence says so; in CI that is a failure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_without_node_only_ci_fails(
 
 
 def test_the_tools_are_pinned_and_needed_for_development_only() -> None:
-    """Running the app needs none of them."""
+    """The running app needs none of them."""
     settings = json.loads((node.ROOT / "package.json").read_text(encoding="utf-8"))
     assert "dependencies" not in settings
     assert all(version[0].isdigit() for version in settings["devDependencies"].values())

@@ -22,7 +22,7 @@ SENTENCE = "My favourite animal is the raccoon."
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder of a new environment with the wheel, which uses this environment's libraries."""
+    """The bin folder of a new environment with the wheel installed and this environment's libraries."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
@@ -33,7 +33,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
     (packages,) = (environment / "lib").glob("*/site-packages")
-    libraries = "\n".join(site.getsitepackages())  # without the checkout that their own .pth files add
+    libraries = "\n".join(site.getsitepackages())  # skips their own .pth files, which add the checkout
     (packages / "libraries.pth").write_text(libraries, encoding="utf-8")
     return python.parent
 

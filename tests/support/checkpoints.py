@@ -1,4 +1,4 @@
-"""Small checkpoint files like users', for the tests of the page that opens them."""
+"""Small checkpoint files like those of users, for the tests of the page that opens them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSPELT = "transformer.decoder.layers.1.linear1.wieght"
 
 
 class Translator(nn.Module):
-    """The module that many people write around torch.nn.Transformer."""
+    """A typical module around torch.nn.Transformer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Translator(nn.Module):
 
 
 def translator() -> Translator:
-    """A model with the same weights each time, large enough that no head has uniform attention."""
+    """A translator with the same weights each time, large enough that no head has uniform attention."""
     module = Translator()
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -52,13 +52,13 @@ def weights() -> dict[str, Tensor]:
 
 
 def torch_file(path: Path) -> Path:
-    """A state dict as torch.save writes it."""
+    """The translator's state dict, saved with torch.save."""
     torch.save(weights(), path)
     return path
 
 
 def numberless_file(path: Path, name: str = MISSING, number: float = torch.nan) -> Path:
-    """A state dict with one NaN or infinite weight, which makes the output not finite."""
+    """A file in which one tensor is partly NaN or infinite, so that the output is not finite."""
     tensors = weights()
     tensors[name][5] = number
     torch.save(tensors, path)
@@ -66,7 +66,7 @@ def numberless_file(path: Path, name: str = MISSING, number: float = torch.nan) 
 
 
 def whole_module(path: Path) -> Path:
-    """A whole module as torch.save writes it: a pickle of classes, with tensors in their attributes."""
+    """A module saved with torch.save: a pickle that names classes and has the tensors inside them."""
     torch.save(translator(), path)
     return path
 
@@ -77,19 +77,19 @@ class _Command:
 
 
 def file_with_a_command(path: Path) -> Path:
-    """Weights, and a call that runs a command if the file is loaded as trusted."""
+    """Weights, and an object that runs a command where such files are trusted."""
     torch.save({"model": weights(), "beside": _Command()}, path)
     return path
 
 
 def file_with_averages(path: Path) -> Path:
-    """Trained weights, and others of the same names and shapes (their average)."""
+    """The trained weights, and a second set with the same names and shapes."""
     torch.save({"model": weights(), "ema": weights()}, path)
     return path
 
 
 def broken_file(path: Path) -> Path:
-    """A state dict with one tensor renamed, so that the model can't be run."""
+    """A file with one tensor misnamed, so that the model can't be run."""
     tensors = weights()
     tensors[MISSPELT] = tensors.pop(MISSING)
     torch.save(tensors, path)
@@ -97,7 +97,7 @@ def broken_file(path: Path) -> Path:
 
 
 def hostile_file(path: Path) -> Path:
-    """Unneeded tensors whose names are markup, and a norm with such a name, which is asked about."""
+    """Unused tensors whose names are markup, and a norm with such a name, about which a question is asked."""
     of_no_use = {name: torch.ones(2) for name in HOSTILE_NAMES}
     save_file({**weights(), **of_no_use, f"{HOSTILE_NORM}.weight": torch.ones(D_MODEL)}, path)
     return path

@@ -1,4 +1,4 @@
-"""Test parameters left to make test-all: members of a list, or most pairs of two lists.
+"""Parameters of a test that are left to `make test-all`: members of a list, or most pairs from two lists.
 
 pytest does not publish the type of `pytest.param(...)`, so these are lists of Any.
 """
@@ -17,9 +17,9 @@ def full(*members: object) -> list[Any]:
 
 
 def covering(pairs: Iterable[tuple[str, str]]) -> list[Any]:
-    """Mark as `full` every pair whose members both occur in earlier pairs.
+    """Mark as `full` every pair whose two members are covered by other pairs.
 
-    A pair with two new members is taken before one with a single new one, so that few are left.
+    Pairs with two new members are chosen before those with one, so that few are needed.
     """
     rest, chosen, firsts, seconds = list(pairs), set(), set(), set()
     for n_new in (2, 1):

@@ -1,4 +1,4 @@
-"""Small models of every kind, whose special ids, frames, positions and norms differ from our own."""
+"""Small models of every kind, whose special ids, frames, positions and norms differ from our own models'."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
 
 SHIFT = 5
-"""Offset of all ids: <pad> is 5, <bos> 6, <eos> 7, <unk> 8, and the last two words 3 and 4."""
+"""Shift of the ids: <pad> is 5, <bos> 6, <eos> 7, <unk> 8, and the last two words are 3 and 4."""
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(SHIFT, SHIFT + 4)
 MASK_ID, LANGUAGE_ID = SHIFT - 2, SHIFT - 1
 MASK = "xxmaskxx"
@@ -50,28 +50,24 @@ class RenumberedCoder:
         return (index - SHIFT) % len(self.vocabulary)
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Put the frame around a sentence."""
+        """Add the ids of the frame around a sentence's ids."""
         return (*self._before, *ids, *self._after)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Put the frame's tokens around a sentence's."""
+        """Add the tokens of the frame around a sentence's tokens."""
         return (*map(self.token, self._before), *tokens, *map(self.token, self._after))
 
     def encode(self, sentence: str) -> EncodedSentence:
-        """Encode typed text."""
         encoded = self._inner.encode(sentence)
         return replace(encoded, ids=list(map(self._ours, encoded.ids)))
 
     def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids."""
         return replace(self._inner.describe_ids(list(map(self._theirs, ids))), ids=list(ids))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Turn ids into a sentence."""
         return self._inner.decode(map(self._theirs, ids))
 
     def token(self, index: int) -> str:
-        """Name the token of an id."""
         return self._inner.token(self._theirs(index))
 
 
@@ -109,7 +105,7 @@ def _loaded(
 
 
 def prompted() -> LoadedModel:
-    """Decoder-only as GPT-2 is: no padding, nothing before the prompt."""
+    """Decoder-only like GPT-2: no padding, nothing before the prompt."""
     return _loaded(
         "prompted",
         None,
@@ -124,9 +120,9 @@ def prompted() -> LoadedModel:
 
 
 def rotary() -> LoadedModel:
-    """Decoder-only as Llama 3 and Qwen 3 are.
+    """Decoder-only like Llama 3 and Qwen 3.
 
-    Stretched rotary positions, grouped keys, RMS norms (of queries and keys too), SwiGLU, two ends.
+    Stretched rotary positions, grouped keys, RMS norms (of queries and keys too), SwiGLU, two end tokens.
     """
     return _loaded(
         "rotary",
@@ -155,7 +151,7 @@ def rotary() -> LoadedModel:
 
 
 def masked() -> LoadedModel:
-    """Encoder-only as BERT is: it finds masked words."""
+    """Encoder-only like BERT: it predicts masked words."""
     return _loaded(
         "masked",
         RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]),
@@ -170,7 +166,7 @@ def masked() -> LoadedModel:
 
 
 def reader() -> LoadedModel:
-    """Encoder-only without a generator, sines before cosines, and the unbiased norm."""
+    """Encoder-only without a generator: sines before cosines, and the norm with the unbiased deviation."""
     return _loaded(
         "reader",
         RenumberedCoder(ENGLISH, after=[EOS_ID]),
@@ -184,7 +180,7 @@ def reader() -> LoadedModel:
 
 
 def relative() -> LoadedModel:
-    """Encoder-decoder as T5 is: relative bias, unscaled scores, a target that begins with <pad>."""
+    """Encoder-decoder like T5: relative bias, unscaled scores, a target that begins with <pad>."""
     coder = RenumberedCoder(ENGLISH, after=[EOS_ID])
     return _loaded(
         "relative",
@@ -209,7 +205,7 @@ def relative() -> LoadedModel:
 
 
 def languages() -> LoadedModel:
-    """Encoder-decoder as mBART is: a source ends with its language, a target begins with two tokens."""
+    """Encoder-decoder like mBART: a source ends with its language, a target begins with two tokens."""
     source = RenumberedCoder(ENGLISH, after=[EOS_ID, LANGUAGE_ID])
     target = RenumberedCoder(ITALIAN)
     return _loaded(
@@ -227,7 +223,7 @@ def languages() -> LoadedModel:
 
 
 def stacks() -> LoadedModel:
-    """Encoder-decoder without a generator, positions and final norms: bare stacks."""
+    """Bare encoder and decoder stacks, without a generator, positions or final norms."""
     source, target = RenumberedCoder(ENGLISH, after=[EOS_ID]), RenumberedCoder(ITALIAN)
     return _loaded(
         "stacks", source, target, (2, 3), positions="none", norm_position="pre", has_generator=False
@@ -235,9 +231,9 @@ def stacks() -> LoadedModel:
 
 
 def capped() -> LoadedModel:
-    """Decoder-only as Gemma 2 and 3 are.
+    """Decoder-only like Gemma 2 and 3.
 
-    Norms before and after, soft caps, a rotary base for each layer and none in one, scaled embeddings.
+    Norms before and after sublayers, soft caps, a rotary base per layer (one has none), scaled embeddings.
     """
     return _loaded(
         "capped",
@@ -264,7 +260,7 @@ def capped() -> LoadedModel:
 
 
 def parallel() -> LoadedModel:
-    """Decoder-only as GPT-NeoX is: parallel sublayers, partly rotated heads, an untied generator."""
+    """Decoder-only like GPT-NeoX: parallel sublayers, partly rotated heads, an untied generator."""
     return _loaded(
         "parallel",
         None,
@@ -284,7 +280,7 @@ def parallel() -> LoadedModel:
 
 
 def shared() -> LoadedModel:
-    """Encoder-only as ALBERT is: one shared layer, narrow embeddings."""
+    """Encoder-only like ALBERT: one layer repeated, narrow embeddings."""
     return _loaded(
         "shared",
         RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]),
@@ -301,7 +297,7 @@ def shared() -> LoadedModel:
 
 
 def factors() -> LoadedModel:
-    """Decoder-only as Granite is: it scales embeddings, scores, sublayers and logits."""
+    """Decoder-only like Granite: factors for the embeddings, scores, sublayers and logits."""
     return _loaded(
         "factors",
         None,
@@ -322,9 +318,9 @@ def factors() -> LoadedModel:
 
 
 def shifted() -> LoadedModel:
-    """Encoder-decoder as fairseq's are: wavelengths up to the base, offset positions, post-norm.
+    """Encoder-decoder like fairseq's: sinusoids up to the base, counted from an offset; post-norm.
 
-    Cross-attention also sees the source's padding, and sublayers are scaled down.
+    Cross-attention sees the source's padding, and sublayer outputs are scaled down.
     """
     source, target = RenumberedCoder(ENGLISH, after=[EOS_ID]), RenumberedCoder(ITALIAN)
     return _loaded(

@@ -1,4 +1,4 @@
-"""Things a test needs that a machine may lack: Chromium, node, an installed Headlight."""
+"""For tests that need what a machine may lack: Chromium, node, an installed Headlight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small models of words and of sub-words, for tests that need one from sentence to translation."""
+"""Small models of words and of sub-words, for tests that go from a sentence to its translation."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ ITALIAN_TEXT = (
 
 
 def tiny_model(seed: int = 0, **changes: Any) -> LoadedModel:
-    """Random weights, unequal depths and vocabularies of words."""
+    """A model of words with random weights and unequal depths."""
     source = SentenceCoder(WordTokenizer("en", lowercase=True), Vocabulary(ENGLISH))
     target = SentenceCoder(WordTokenizer("it", lowercase=True), Vocabulary(ITALIAN))
     return _random_model(source, target, seed, changes)
 
 
 def tiny_subword_model(seed: int = 0, **changes: Any) -> LoadedModel:
-    """Random weights, unequal depths and vocabularies of sub-words."""
+    """A model of sub-words with random weights and unequal depths."""
     source, target = subword_coder("en", ENGLISH_TEXT), subword_coder("it", ITALIAN_TEXT, size=310)
     return _random_model(source, target, seed, {"max_len": 61} | changes)
 
 
 def measured(loaded: LoadedModel, claim: float = 2.0) -> LoadedModel:
-    """A model with measured confidence: everything is right with probability logistic(`claim`)."""
+    """A model that gives all its translations and words the probability logistic(`claim`) of being right."""
     bins = (ReliabilityBin(0.2, 0.25, 40), ReliabilityBin(0.9, 0.85, 60))
     sentences = Calibration((0.0, 0.0, 0.0, claim), bins, 0.12)
     words = Calibration((0.0, 0.0, claim), bins, 0.1)
@@ -51,7 +51,7 @@ def measured(loaded: LoadedModel, claim: float = 2.0) -> LoadedModel:
 
 
 def subword_coder(language: str, corpus: str, *, size: int = 300, lowercase: bool = False) -> SubwordCoder:
-    """A coder trained on one text."""
+    """The coder learned from a corpus, which is one text."""
     tokenizer = WordTokenizer(language, lowercase=lowercase)
     return SubwordCoder(tokenizer, learn_subwords(tokenizer.spaced_words(corpus), size=size))
 

@@ -1,4 +1,4 @@
-"""Runs of small models of every kind, computed the same way by a test and by its app."""
+"""Runs of small models of every kind, computed the same way by the tests' app and by the tests."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {
 
 
 class Ran(NamedTuple):
-    """A run of a sentence."""
+    """A model and its run of a sentence."""
 
     loaded: LoadedModel
     run: Run
 
     def held(self) -> ViewerRun:
-        """The viewer's run, with a second one, of other weights, to compare it with."""
+        """The run in the viewer's form, with a run of other weights to compare with."""
 
         def twin() -> ViewerRun:
             model = Transformer(self.loaded.model.config, torch.Generator().manual_seed(1))
@@ -46,7 +46,7 @@ class Ran(NamedTuple):
         return view_run(self.run, self.loaded, {TWIN: twin})
 
     def held_weights(self) -> ViewerRun:
-        """The viewer's run with only its tokens and attention weights."""
+        """The run in the viewer's form, if only its tokens and attention weights are known."""
         trace = self.run.trace
         weights = {
             name: [
@@ -66,9 +66,9 @@ def ran(kind: str, text: str = TEXT, target: str = "", sharpness: int = 1) -> Ra
     Args:
         kind: of `MODELS`.
         text: the sentence.
-        target: for a model with a decoder; left out, the model writes its own.
-        sharpness: factor of the scores in a model whose queries are not normed; with random weights
-            they are small, and attention is nearly uniform.
+        target: for a model with a decoder; without one, the model writes its own.
+        sharpness: factor of the scores in a model whose queries are not normed: the scores of random weights
+            are small, and their attention is uniform.
     """
     loaded = MODELS[kind]()
     with torch.no_grad():
@@ -82,6 +82,6 @@ def ran(kind: str, text: str = TEXT, target: str = "", sharpness: int = 1) -> Ra
 def held_of(
     kind: str, text: str = TEXT, target: str = "", sharpness: int = 1, *, knows_all: bool = True
 ) -> ViewerRun:
-    """The viewer's run of `ran`: all of it, or only its tokens and attention weights."""
+    """The result of `ran` in the viewer's form: all of it, or only its tokens and attention weights."""
     run = ran(kind, text, target, sharpness)
     return run.held() if knows_all else run.held_weights()

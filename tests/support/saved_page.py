@@ -1,4 +1,4 @@
-"""A saved page, read as the browser reads it, but in Python."""
+"""Reads a saved page in Python as the browser does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.viz.mounted import unpack_frame
 
-# Exactly 16 and 64 tokens on each side of the shipped model en-it, special tokens included.
+# Exactly 16 and 64 tokens on each side of the shipped model en-it, including special tokens.
 SENTENCES = {
     16: ("Yesterday evening my brother and his best friend went to the theatre", ""),
     64: (
@@ -28,13 +28,13 @@ SENTENCES = {
 
 
 def blocks(page: bytes, name: str) -> list[bytes]:
-    """The page's data blocks of one kind, in order."""
+    """The data blocks of a kind, in the order of the page."""
     found = re.findall(rf'<script type="text/plain" class="{name}">([^<]*)</script>', page.decode())
     return [base64.b64decode(each, validate=True) for each in found]
 
 
 def unpacked(page: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The initial data of the page's only viewer, and its arrays with their bytes in order."""
+    """What the viewer of the only run starts with: its data, and its arrays with their bytes in order."""
     [run] = blocks(page, "run")
     data, arrays = unpack_frame(gzip.decompress(run))
     return data, {name: _unshuffled(array) for name, array in arrays.items()}
@@ -46,7 +46,7 @@ def all_chosen(page: bytes) -> list[dict[str, Any]]:
 
 
 def chosen(page: bytes) -> dict[str, Any]:
-    """The choice in a page of one run."""
+    """What is chosen on a page with one run."""
     [choice] = all_chosen(page)
     return choice
 

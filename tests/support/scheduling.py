@@ -9,13 +9,13 @@ from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parent.parent
 LONG_FIRST = ("browser", "transformer", "scripts", "bench", "pages")
-"""Folders ordered by how long their files take; any other file takes a second or two."""
+"""Folders, those with the slowest files first; a file of any other folder takes a second or two."""
 
 
 class TwoBrowsers(LoadFileScheduling):
     """Browser tests go to two processes, each with its own Chromium and servers.
 
-    One has the tests of views and saved files, whose servers are small scripts; the other those of the app.
+    One gets the tests of the views, whose servers are small scripts; the other gets those of the app.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -25,6 +25,6 @@ class TwoBrowsers(LoadFileScheduling):
 
 
 def long_first(item: pytest.Item) -> int:
-    """Rank a test by its folder, as a key to sort by."""
+    """Sort key of a test: the rank of its folder."""
     folder = item.path.relative_to(TESTS).parts[0]
     return LONG_FIRST.index(folder) if folder in LONG_FIRST else len(LONG_FIRST)

@@ -1,4 +1,4 @@
-"""Attention and layer outputs of torch's own modules, recorded while they run."""
+"""Records what torch's own attentions and layers compute."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 @contextmanager
 def torch_attention(module: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Every attention matrix (B, H, Q, K) and layer output of torch's own modules, by module name.
+    """Attention weights (B, H, Q, K) and layer outputs of torch's own modules, by the module's name.
 
-    Layers run in training mode without dropout, since torch's fused path returns no weights.
+    Layers take the path of training, apart from dropout: torch's fused path gives no weights.
     """
     seen: dict[str, Tensor] = {}
     was_fast = torch.backends.mha.get_fastpath_enabled()

@@ -1,4 +1,4 @@
-"""A trained model of ours under torch.nn.Transformer's names, a layout that asks questions."""
+"""A model of ours under the names of torch.nn.Transformer: trained, and in a layout that raises questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client-side view's data, read as the browser reads it."""
+"""The data that a client-side view was given, read as the browser reads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 def unpack_frame(frame: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """frame.js in Python."""
+    """Unpack a frame as frame.js does."""
     (length,) = struct.unpack_from("<I", frame)
     header = json.loads(frame[4 : 4 + length])
     body = -(-(4 + length) // 8) * 8
@@ -26,7 +26,7 @@ def unpack_frame(frame: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 class Mounted(SimpleNamespace):
-    """A stand-in for a mounted view: it stores its data, so that a test can act as the browser."""
+    """A stand-in for a mounted view: records what it was given, so that a test can act as the browser."""
 
     frame: bytes
     parse: Callable[[object], object]

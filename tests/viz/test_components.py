@@ -89,7 +89,7 @@ def test_there_are_scripts_to_look_at() -> None:
 @pytest.mark.parametrize("path", [*SOURCES, *BUILT], ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_no_script_can_turn_a_token_into_markup_or_reach_a_server(path: Path) -> None:
     markup = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
-    # The name of SVG's namespace looks like an address; nothing is fetched from it.
+    # The name of SVG's namespace looks like a URL; nothing is fetched from it.
     network = r"fetch\(|XMLHttp|WebSocket|https?:(?!//www\.w3\.org/2000/svg\")"
     forbidden = f"{markup}|{network}"
     assert re.findall(forbidden, without_comments(path)) == []
@@ -104,7 +104,7 @@ def test_every_built_script_is_declared_as_a_component() -> None:
     """An undeclared script would be sent with every update, unnoticed."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     components = settings["tool"]["streamlit"]["component"]["components"]
-    # A saved page's script is not a component: it is part of the page.
+    # The script of a saved page is no component: it is part of the page.
     assert {component["name"] for component in components} == {path.stem for path in BUILT} - {
         "attention_page"
     }
@@ -112,7 +112,7 @@ def test_every_built_script_is_declared_as_a_component() -> None:
 
 
 def test_a_script_that_is_not_installed_travels_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streamlit would mistake a text without a line break for a file name."""
+    """Streamlit takes text without a line break for a file name."""
     made: list[dict[str, str]] = []
 
     def register(name: str, *, html: None, **content: str) -> Mock:
@@ -191,7 +191,7 @@ def test_the_viewer_reports_choices_and_requests_and_late_values_are_dropped(
 
 
 def mount_viewer(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, dict[str, Any]], list[tuple[str, JSON]]]:
-    """Draw the viewer as "mine"; return each component's data by key, and what is reported."""
+    """Draw the viewer as "mine"; return the arguments of each component by its key, and the reports."""
     given: dict[str, dict[str, Any]] = {}
     told: list[tuple[str, JSON]] = []
 

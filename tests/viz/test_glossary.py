@@ -15,7 +15,7 @@ TEXTS = {term.name: term.text for term in TERMS}
 
 
 def explained(markdown: str) -> list[str]:
-    """The text that became a link."""
+    """The words that became links, as they are written."""
     return [found[1] for found in LINK.finditer(markdown)]
 
 
@@ -23,7 +23,7 @@ def explained(markdown: str) -> list[str]:
 def test_a_term_has_two_sentences_and_a_lesson(term: Term) -> None:
     assert len(re.findall(r"[.?!](?= [A-Z0-9]|$)", term.text)) == 2, term.text
     assert term.lesson in lessons()
-    assert '"' not in term.text  # it would end the title of the link
+    assert '"' not in term.text  # it would end the link's title
 
 
 def test_no_two_terms_are_written_alike() -> None:

@@ -1,4 +1,4 @@
-"""Uploads, stored: any file name, the same name twice, files that are no checkpoint."""
+"""Uploads from the browser: files with any name, the same name twice, and files that are no checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs are shared by their inputs, bounded, never mixed up; a failing one blocks nobody."""
+"""Runs are shared between equal requests, bounded, never mixed up; one that fails leaves nobody waiting."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from viz.run_cache import RunCache
 
 N_WAITING = 5
 LIMIT = 60.0
-"""Timeout in seconds, reached only if a thread hangs."""
+"""Seconds; reached only if something hangs."""
 
 
 class Stopped(BaseException):
-    """Streamlit's signal in a script whose user has moved on: not an Exception."""
+    """As Streamlit's exception in a script whose user has moved on: not an Exception."""
 
 
 class Crowd:
-    """Users who ask for the same run: the first computes it and has reported one step to the others."""
+    """Users who request one run: the first computes it and has reported a step; the others received it."""
 
     def __init__(self, pool: ThreadPoolExecutor, end: Callable[[], Run]) -> None:
         self.cache = RunCache(10**9)

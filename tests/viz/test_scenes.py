@@ -1,4 +1,4 @@
-"""Scenes as values and as a file: written files are read back, all others refused."""
+"""Scenes as values and as a file: what was written is read back, and anything else is refused."""
 
 from __future__ import annotations
 

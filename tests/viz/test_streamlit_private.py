@@ -1,4 +1,4 @@
-"""The unpublished parts of Streamlit that Headlight uses still work: run against the real classes."""
+"""The private parts of Streamlit that Headlight uses still work, tested on the real classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz.streamlit_private import is_bound, is_history_step
 
 @pytest.fixture
 def sent() -> Iterator[list[ForwardMsg]]:
-    """The messages sent to the browser by a run after Back, with `layer=2` in the address."""
+    """The messages to the browser of a run started by Back, with `layer=2` in the address."""
     messages: list[ForwardMsg] = []
     before = get_script_run_ctx(suppress_warning=True)
     context = ScriptRunContext(

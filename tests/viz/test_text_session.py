@@ -1,4 +1,4 @@
-"""The example input for a model without a tokenizer: ids that it has, none of them special."""
+"""Examples for a model without a tokenizer: ids that it has and that stand for text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame needs no slow import, and slow imports happen once."""
+"""The app's frame imports nothing slow, and what is slow is loaded once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pickers have one key each: no page names another page's, nor a shared one."""
+"""Picker keys are unique: no page uses a key of another page, or one that several pages share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARED = {
 
 
 def named_keys(path: Path) -> set[str]:
-    """The keys that a module names as literals."""
+    """The keys that a module gives as string literals."""
     found: list[ast.expr] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
@@ -33,7 +33,7 @@ def named_keys(path: Path) -> set[str]:
 
 
 def viewer_keys(path: Path) -> set[str]:
-    """The keys under which a module's viewers store their choices."""
+    """The keys under which a module's viewers store what is chosen in them."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     words = [call.keywords for call in calls if ast.unparse(call.func) == "viewer"]
@@ -44,7 +44,7 @@ def viewer_keys(path: Path) -> set[str]:
 
 
 def constant(value: ast.expr, tree: ast.Module) -> str:
-    """A string literal, or the value of a module constant."""
+    """The value of a string literal or of one of the module's constants."""
     if isinstance(value, ast.Name):
         value = next(
             node.value

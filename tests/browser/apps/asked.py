@@ -1,4 +1,4 @@
-"""Which view the tests' app shows, and how large."""
+"""The view that the tests' app shows, and its options."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from viz.viewer.choice import NAMES
 REMEMBERED = {"step", "place", "picked", "turned", *(key_of("", name) for name in NAMES)}
 """What the app stores in the session, apart from widget values."""
 CHOSEN = {"look": "view"} | {name: name for name in NAMES if name not in ("view", "heads")}
-"""Options that say what is chosen in the viewer: option -> its name in `Choice`."""
+"""Options for what is chosen in the viewer: option -> its name in `Choice`."""
 
 
 class Asked:
     """The text typed into the app, such as `view=tree&beam=4`; an address would reload the app.
 
     Attributes:
-        text: the whole text; part of each view's key, so that no view is mistaken for an earlier one.
-        view: which view; empty before anything is typed.
+        text: all of it; part of each view's key, so that no view is mistaken for an earlier one.
+        view: name of the view; empty before anything is typed.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ def picked() -> object:
 
 
 def begin() -> None:
-    """Replace an earlier view's choices, in the session and the address, by the typed ones."""
+    """Reset what was chosen in an earlier view, in the session and the address, to what was typed."""
     st.query_params.clear()
     for name in REMEMBERED & set(st.session_state):
         del st.session_state[name]

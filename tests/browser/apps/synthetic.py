@@ -65,14 +65,14 @@ def held_run(
     has_scores: bool = False,
     turned: int = 0,
 ) -> ViewerRun:
-    """A viewer run with synthetic attention.
+    """A run of made-up attention in the viewer's form.
 
     Args:
-        maps: layers and heads of each attention.
-        tokens: the decoder's (queries of the cross-attention) and the encoder's (its keys).
+        maps: number of layers and of heads of each attention.
+        tokens: of the decoder, which are the queries of the cross-attention, and of the encoder, its keys.
         padding: how many of the encoder's last tokens are padding.
-        has_scores: whether the scores before the mask are known.
-        turned: how many heads each head's attention is shifted by: each number gives a different run.
+        has_scores: True if the scores before the mask are known.
+        turned: number of places by which the heads are rolled; each number gives another run.
     """
     n_queries, n_keys = tokens
     sizes: dict[Attention, tuple[int, int]] = {

@@ -1,4 +1,4 @@
-"""A beam search over synthetic probabilities, in the format of the tree view."""
+"""A beam search over made-up probabilities, in the form that the tree view takes."""
 
 from __future__ import annotations
 

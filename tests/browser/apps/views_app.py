@@ -1,4 +1,4 @@
-"""Shows one view at a time: the text box gives its name, its size and its initial choices.
+"""Shows one view at a time: the text box gives its name, its size and what is chosen in it at first.
 
     view=run&kind=rotary&text=The dog saw a cat.&layer=1&cell=3,2
     view=tree&beam=4&steps=9
@@ -79,7 +79,7 @@ def show_steps() -> None:
 
 
 def show_board() -> None:
-    """A prediction board with one or more rows; every third place is closed."""
+    """A prediction board with one row or more; every third place is closed."""
     n_rows, n_columns = ASKED.number("rows", 0), ASKED.number("columns", 7)
     values = (np.arange(max(1, n_rows) * n_columns, dtype=np.float64) + 1).reshape(-1, n_columns) / 7
     values.flat[1::3] = np.nan
@@ -135,7 +135,7 @@ def show_tree() -> None:
 
 @st.fragment
 def show_next() -> None:
-    """The next tokens, from a synthetic vocabulary."""
+    """Next-token candidates from a made-up vocabulary."""
     next_tokens(
         next_logits(ASKED.number("tokens", 6_000)),
         words(40),

@@ -1,4 +1,4 @@
-"""The connection between a page and its server, which a test can interrupt."""
+"""The connection between a page and its server, which a test can delay."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Line:
     """The connection between a page and its server: messages in either direction can be held back.
 
     Attributes:
-        sent: number of messages that the page sent.
-        ended: runs that have ended on the server, whether or not the page knows.
+        sent: number of messages from the page.
+        ended: number of runs that the server has ended, whether or not the page knows.
     """
 
     def __init__(self, page: Page) -> None:
@@ -31,18 +31,18 @@ class Line:
         self._holds_answers = True
 
     def has_ended(self, runs: int) -> bool:
-        """True once this many runs have ended on the server since the page was opened."""
+        """True once the server has ended this many runs since the page was opened."""
         return self.ended >= runs
 
     def release(self) -> None:
-        """Deliver the held-back messages, and all later ones at once."""
+        """Deliver what was held back, and stop holding back."""
         self._holds = self._holds_answers = False
         held, self._held = self._held, []
         for go, _ in held:
             go()
 
     def release_run(self) -> None:
-        """Deliver the messages of the first run that was held back."""
+        """Deliver the messages of the first run that was held back, up to its end."""
         ends = False
         while not ends:
             go, ends = self._held.pop(0)

@@ -1,4 +1,4 @@
-"""The client-side views in a real browser: what they have in common, the tokens and the steps."""
+"""The client-side views in a real browser: what they have in common, the tokens and the decoding steps."""
 
 from __future__ import annotations
 

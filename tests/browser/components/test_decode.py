@@ -1,4 +1,4 @@
-"""The Decode page's views in a real browser: the tree of a search, the probabilities of the next token."""
+"""The Decode page's views in a real browser: the search tree and the next-token probabilities."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ MOVE_SLIDERS = """
 
 
 def test_the_bars_are_what_the_sampler_draws_from(page: Page, url: str) -> None:
-    """tests/js/test_scripts.py has the other settings, without the bars."""
+    """tests/js/test_scripts.py checks the other settings, without the bars."""
     view = open_view(page, url, "next", "tokens=997")
     logits = torch.from_numpy(next_logits(997))
     for temperature, top_k, top_p in ((0.05, 0, 1.0), (1.0, 5, 1.0), (3.0, 0, 0.9), (0.7, 40, 0.5)):
@@ -167,7 +167,7 @@ def test_the_bars_are_what_the_sampler_draws_from(page: Page, url: str) -> None:
         np.testing.assert_allclose(told["probabilities"], expected, atol=2e-6)
         nucleus = told["nucleus"]
         assert (expected[nucleus:] == 0).all()
-        if temperature >= 0.7:  # sharper distributions underflow to zero in float32, but not in the browser
+        if temperature >= 0.7:  # below that, float32 has zeros where the browser has tiny numbers
             assert (expected[:nucleus] > 0).all()
         widths = view.locator(".track .now").evaluate_all(
             "bars => bars.map((bar) => parseFloat(bar.style.width))"
@@ -210,7 +210,7 @@ async ([source, frame]) => {
   return [before, told];
 }
 """
-"""Mounts the view in a host of the test's own."""
+"""Mounts the view in a host made for the test."""
 
 
 def test_a_choice_is_told_before_the_user_turns_elsewhere(

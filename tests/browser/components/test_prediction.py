@@ -1,4 +1,4 @@
-"""The prediction board in a real browser: by mouse and keys, hiding the answer until then."""
+"""The prediction board in a real browser: mouse, keyboard, and no answer before the prediction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def places(view: Locator) -> Locator:
 
 
 def focused(view: Locator) -> str:
-    """The accessible name of the focused place, without Unicode direction marks."""
+    """Accessible name of the focused place, without Unicode direction marks."""
     name = str(view.evaluate("root => root.getRootNode().activeElement?.ariaLabel ?? ''"))
     return name.replace("\u2068", "").replace("\u2069", "")
 

@@ -17,7 +17,7 @@ CLICK = """
   document.dispatchEvent(new Event("headlight-run-all"));
 }
 """
-"""The request that `after_user.js` sends when a user clicks just as a view reports a choice."""
+"""A click just as a view reports a choice, for which `after_user.js` requests a run of the whole page."""
 
 
 @pytest.mark.slow

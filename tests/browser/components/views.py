@@ -31,7 +31,7 @@ class Traffic:
 
 
 CALLS = count()
-"""Makes each request a new one, even for the same view."""
+"""Makes each request unique, even for the same view."""
 
 
 def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
@@ -40,7 +40,7 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
         page.goto(url)
     earlier = page.locator(".hl")
     if is_telling(earlier):
-        settle(page)  # Streamlit may merge two reports at once, and ignore what is typed.
+        settle(page)  # Streamlit may merge two simultaneous reports and ignore what is typed.
     earlier.evaluate_all("views => views.forEach((view) => view.classList.add('earlier'))")
     asked = f"view={name}&call={next(CALLS)}&{options}"
     box = page.get_by_role("textbox", name="View and options")
@@ -107,7 +107,7 @@ def choose(view: Locator, name: str, label: str) -> None:
 
 
 def matrix(view: Locator, number: int = 0) -> Locator:
-    """The viewer's large picture of the chosen head, followed by those it is compared with."""
+    """One of the viewer's large pictures: 0 is the chosen head, the others are those it is compared with."""
     return view.locator(".hl-head .hl-matrix").nth(number)
 
 

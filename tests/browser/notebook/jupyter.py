@@ -1,4 +1,4 @@
-"""JupyterLab on a free port, with a home folder of its own."""
+"""JupyterLab on a free port, with its own home folder."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from playwright.sync_api import Page, expect
 from scripts.browser import ROOT, START_SECONDS, comes_up, free_port, stop
 
 QUIET = {"fetchNews": "false", "checkForUpdates": False}
-"""No news, no updates, no dialog asking about either."""
+"""No news, no update checks, and no question about them."""
 KNOWS_WIDGETS = """
 () => {
   const { context } = window.jupyterapp?.shell.currentWidget ?? {};
   return Boolean(context?.sessionContext.session?.kernel?._targetRegistry["jupyter.widget"]);
 }
 """
-"""True once the notebook accepts widgets from its kernel; earlier ones are silently lost."""
+"""True once the notebook accepts widgets from its kernel; an earlier widget is lost silently."""
 
 
 @contextmanager
 def jupyter_lab(home: Path) -> Iterator[str]:
-    """Run JupyterLab on a folder of notebooks until the block ends; yield its address.
+    """Run JupyterLab on the notebooks of a folder until the block ends; yield its address.
 
     Raises:
         RuntimeError: it did not start in time; the message contains its output.
@@ -76,13 +76,13 @@ def write_notebook(path: Path, *cells: str) -> None:
 def open_notebook(page: Page, url: str, name: str) -> None:
     """Open a notebook, and wait until its kernel has started."""
     page.goto(f"{url}/lab/tree/{name}?reset")
-    # The kernel's own sign in the tool bar is idle before the kernel is.
+    # The toolbar shows the kernel as idle before it is.
     expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
     page.wait_for_function(KNOWS_WIDGETS)
 
 
 def run_all_cells(page: Page) -> None:
-    """Run the notebook, as its menu does."""
+    """Run all cells from the notebook's menu."""
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
 
@@ -94,7 +94,7 @@ def run_cell(page: Page, source: str) -> None:
 
 
 def shared_data() -> Path:
-    """The folder share/jupyter in which anywidget is installed."""
+    """The folder share/jupyter that contains anywidget."""
     manifest = Path("labextensions", "anywidget", "package.json")
     found = next(file for file in files("anywidget") or () if file.parts[-3:] == manifest.parts)
     return Path(found.locate()).resolve().parents[2]

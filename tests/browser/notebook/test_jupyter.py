@@ -46,7 +46,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_a_choice_goes_from_the_widget_to_python_and_back(lab: str, open_page: OpenPage) -> None:
-    page = open_page()  # a page of its own: left open, it would call a server that has stopped
+    page = open_page()  # its own page: left open, it would send requests to a server that has ended
     run = headlight.run(tiny_subword_model(), TEXT, TARGET)
     open_notebook(page, lab, "run.ipynb")
     run_all_cells(page)

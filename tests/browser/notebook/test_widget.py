@@ -1,4 +1,4 @@
-"""The widget's script, in a page that plays the notebook with anywidget."""
+"""The widget's script, in a page that stands in for the notebook with anywidget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headlight import AttentionWidget
 from headlight.widget import AT_ONCE
 from tests.browser.components.views import at_map, grid
 
-# anywidget's model; bytes come as views into a buffer that holds more than them.
+# anywidget's model; bytes arrive as views into a larger buffer.
 NOTEBOOK = """
 <body style="color: #111"><div id="first"></div><div id="second"></div><script type="module">
   const bytes = (text) => {

@@ -1,4 +1,4 @@
-"""The page Checkpoint in a test: what a user does and sees there."""
+"""The Checkpoint page in a test: what a user does and sees there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPENED = "your checkpoint"
 def start(where: str | None = None, **address: str) -> AppTest:
     """The page with one way of opening chosen and no checkpoint open.
 
-    To Streamlit, all tests' apps are one user, who may have left a checkpoint open.
+    Streamlit treats the apps of all tests as one user, who may have left something open.
     """
     app = open_app("checkpoint", **address)
     if where is not None:
@@ -46,7 +46,7 @@ def upload(app: AppTest, *paths: Path) -> None:
 
 
 def questions(app: AppTest) -> dict[str, Any]:
-    """The open questions as Markdown, by name."""
+    """The open questions by name, as the page displays it."""
     return {select.label.replace("\\", ""): select for select in app.selectbox}
 
 

@@ -1,4 +1,4 @@
-"""Each answer to an open question shows its effect on the model, and which one the model prefers."""
+"""Each answer to an open question is shown with its effect on the model, and the preferred one is marked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "toy-en-it"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A trained model whose files do not say that it is pre-norm."""
+    """A trained model whose files don't reveal that its norms come first."""
     torch.save(as_torch_saves_it(open_model(NAME).model), tmp_path / "pytorch_model.bin")
     shutil.copy(MODELS / NAME / "vocabulary.json", tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""Checkpoint: opened by path and by upload, asked about, used on all pages, refused, closed."""
+"""Checkpoint: opened by path and by upload, questions, use on all pages, refusals, closing."""
 
 from __future__ import annotations
 

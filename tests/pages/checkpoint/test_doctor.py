@@ -1,4 +1,4 @@
-"""Checkpoint: findings about files that are broken, hostile or not finite, and about typed texts."""
+"""Checkpoint: findings in files that are broken, hostile or not finite, and in typed texts."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
     for page in PAGES:
         app = open_app(page, model=OPENED)
         assert not app.exception
-        if name != "tgt_embedding.weight":  # the fifth word alone
+        if name != "tgt_embedding.weight":  # this breaks one word only
             warned = [warning.value for warning in app.warning]
             assert any("are not finite" in words for words in warned) == (
                 page in ("explore", "decode", "masks")
@@ -134,7 +134,7 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
 
 
 def test_a_foreign_tokenizer_reads_what_was_typed(tmp_path: Path, views: Views) -> None:
-    """It has separate tokens for two spaces, invisible characters and uncomposed accents."""
+    """It has its own tokens for two spaces, invisible characters and uncomposed accents."""
     text = " cafe\u0301  black\u200bcat "
     tokenizer = byte_level(tmp_path, like_roberta=False)
     config = GPT2Config(vocab_size=len(tokenizer), n_embd=24, n_head=3, n_layer=1, n_positions=80)

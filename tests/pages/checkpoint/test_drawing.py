@@ -1,4 +1,4 @@
-"""Checkpoint: the drawing has the model's blocks, and every weight once."""
+"""Checkpoint: the drawing has the blocks of the model, and every weight once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def config_of(**changes: Any) -> TransformerConfig:
 
 
 def labels(config: TransformerConfig) -> list[list[str]]:
-    """The labels of the blocks inside each stack's layer, from the bottom up."""
+    """Labels of the blocks inside a layer of each stack, from the bottom up."""
     return [
         [block.label for sublayer in stack.layer for block in (*sublayer.inside, *sublayer.after)]
         for stack in stacks_of(config)
@@ -39,7 +39,7 @@ def test_norms_stand_where_the_model_has_them() -> None:
 
 
 def test_a_block_says_what_is_unusual_in_it() -> None:
-    """In words, since the columns can't show it."""
+    """In words, because the columns can't show it."""
     about = {
         kind: " ".join(
             block.about

@@ -1,4 +1,4 @@
-"""Decode in a test: the page with an example, and its search."""
+"""The Decode page in a test, with an example, and the search that it shows."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def that_claims(claim: float) -> Callable[[], LoadedModel]:
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, page: str, constant: float) -> AppTest:
-    name = f"claims {constant}"  # opened models are kept by name
+    name = f"claims {constant}"  # opened models are cached by name
     offer(monkeypatch.setattr, {name: that_claims(constant)})
     app = open_app(page, model=name, text=TEXT)
     assert not app.exception
@@ -59,7 +59,7 @@ def test_the_reliability_diagram_has_the_bins(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_words_of_pieces_that_never_met_are_new() -> None:
-    """This model has seen no two pieces together, so each word of several pieces is new."""
+    """This model has seen no pieces together, so each word of several pieces is new."""
     run = headlight.run(that_claims(2.0)(), TEXT)
     assert run.confidence is not None
     pieces = [run.computed.target.word_of.count(number) for number in range(len(run.confidence.words))]

@@ -1,4 +1,4 @@
-"""Decode: given words compared with the model's own."""
+"""Decode: given words next to the model's own."""
 
 from __future__ import annotations
 

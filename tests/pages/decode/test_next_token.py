@@ -1,4 +1,4 @@
-"""Decode: the next-token distribution, and a sentence sampled with the settings chosen there."""
+"""Decode: next-token candidates, and the sentence drawn with the settings chosen there."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_settings_are_kept_and_draw_the_sentence(views: Views) -> None:
 
 
 def test_the_seed_is_given_its_value_in_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Streamlit warns on the server's terminal if a widget's default is also set in the state."""
+    """Streamlit logs a warning for a widget with a default whose value is also set in the session state."""
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     warned: list[str] = []
     monkeypatch.setattr(policies._LOGGER, "warning", lambda _, key, **__: warned.append(key))

@@ -1,4 +1,4 @@
-"""Decode: the search, the chosen node, and a restart after any token."""
+"""Decode: the search, the chosen place in it, and restarting it after any token."""
 
 from __future__ import annotations
 

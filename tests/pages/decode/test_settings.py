@@ -1,4 +1,4 @@
-"""Decode: the search with a model's own generation settings, and the way back to the user's."""
+"""Decode: searching with a model's own settings, and switching to the user's."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def test_a_link_keeps_which_repeats_are_blocked(views: Views) -> None:
 
 
 def repeats(views: Views) -> bool:
-    """True if a word occurs twice in one of the search's hypotheses."""
+    """True if a hypothesis of the search contains a word twice."""
     found = [hypothesis["text"].split() for hypothesis in views.data("beam_tree")["hypotheses"]]
     return any(len(set(words)) < len(words) for words in found)

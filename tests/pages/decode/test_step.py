@@ -1,4 +1,4 @@
-"""Decode: the attention at a step of the search is the chosen branch's, up to that step."""
+"""Decode: the attention at a step of the search is that of the chosen branch, up to that step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def step_tokens(views: Views) -> list[str]:
 
 
 def test_the_heads_are_those_that_chose_the_token(views: Views) -> None:
-    """Every number is the run's, with none from later steps."""
+    """Every number is the run's, and nothing later is included."""
     tree = tree_of()
     node = tree.path(tree.leaves[0])[4]
     open_decode(beam_node=str(node.index))

@@ -1,4 +1,4 @@
-"""The run that Explore's viewer shows in a test."""
+"""The run shown by Explore's viewer in a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explore's viewer, and what is saved from it, have the numbers of the run."""
+"""Explore's viewer has the numbers of the run, and so do the figures saved from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A choice in Explore's viewer is in the address, is remembered, and applies to other pages."""
+"""The choice in Explore's viewer: written in the address, remembered, and shared with other pages."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_layer_and_head_go_along_to_positions(views: Views) -> None:
 
 
 def test_a_list_of_the_page_that_is_left_may_still_hold_its_name_in_the_address(views: Views) -> None:
-    """Streamlit then refuses another list's write, and the page would show an error."""
+    """Streamlit then lets no other widget write it, and the page would show an error."""
     app = visit(open_app(text=TEXT), "masks")
     assert app.selectbox(key="layer").value == 0
     visit(app, "explore").run()

@@ -1,4 +1,4 @@
-"""Explore: sentence in, translation out, every attention; the address holds the state."""
+"""Explore: sentence in, translation out, every attention; the address stores the state."""
 
 from __future__ import annotations
 

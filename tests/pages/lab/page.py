@@ -1,4 +1,4 @@
-"""The page Lab in a test: it is opened on a mistake or a patient, and read."""
+"""The Lab page in a test: opening it on a mistake or a patient, and what it says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.pages.app import open_app
 from tests.pages.offered import TEXT
 
 GUESSING = {"lab": "Guess the bug"}
-"""The address of the patients."""
+"""Query parameter that opens the page on the patients."""
 
 
 def opened(kind: str, **address: str) -> AppTest:
@@ -21,12 +21,12 @@ def opened(kind: str, **address: str) -> AppTest:
 
 
 def metrics(app: AppTest) -> list[str]:
-    """The numbers shown in large type."""
+    """The numbers shown large."""
     return [metric.value for metric in app.metric]
 
 
 def everything(app: AppTest) -> str:
-    """Everything that the server sends, in one text: labels, keys, code, captions, figures, views' data."""
+    """Everything the server sends, as one text: labels, keys, code, captions, figures, the views' data."""
     return "\n".join(_sent(app._tree))
 
 
@@ -37,6 +37,6 @@ def _sent(node: Node) -> Iterator[str]:
 
 
 def in_address(app: AppTest, name: str) -> str:
-    """A parameter's value in the address. AppTest returns a value set by a test unchanged."""
+    """The value of a query parameter. AppTest returns one that a test set in the form in which it was set."""
     value = app.query_params[name]
     return value[0] if isinstance(value, list) else str(value)

@@ -1,4 +1,4 @@
-"""Guess the bug: a seed draws the patient, nothing reveals it before the guess, the verdict says why."""
+"""Guess the bug: a seed draws the patient, nothing names it before the guess, the verdict gives reasons."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def guess(app: AppTest, name: str) -> None:
 
 @pytest.mark.parametrize("level", [1, *(pytest.param(level, marks=pytest.mark.slow) for level in (2, 3))])
 def test_nothing_names_the_patient_before_the_guess(level: Level) -> None:
-    """Two patients' pages differ in computed values, never in a word specific to one mistake."""
+    """Two patients' pages differ in computed numbers, never in a word that belongs to one mistake."""
     for view in VIEWS:
         named = []
         for seed in (0, 1):

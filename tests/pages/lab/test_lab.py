@@ -1,4 +1,4 @@
-"""Every mistake is shown in every kind of model that it applies to, with its code, number and pictures."""
+"""Every mistake is shown on every kind of model that it applies to, with its code, number and pictures."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ UNFIT = {
     for name, mistake in MISTAKES.items()
     if mistake.unfit(make().model.config)
 }
-"""For each mistake that does not apply to every kind, one that it applies to."""
+"""For each mistake that does not fit every kind, a kind that it does not fit."""
 
 
 def number_of(loaded: LoadedModel, name: str) -> list[str]:
-    """A mistake's number in a model, sound and broken, computed without the page."""
+    """A mistake's number in a model, computed without the page: sound and broken."""
     mistake, case = MISTAKES[name], Case(loaded, run_sentence(loaded, TEXT))
     symptom = mistake.symptom(case, mistake.broken(case))
     return [written(value, symptom.unit) for value in (symptom.sound, symptom.broken)]

@@ -1,4 +1,4 @@
-"""A mistake that shows in training is trained on its page, next to the curve without it."""
+"""A mistake that shows in training is trained on its page, next to the curves of training without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("kinds")
 
 @pytest.fixture(autouse=True)
 def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Training runs of a few seconds."""
+    """Use runs of a few seconds."""
 
     def small(task: str, *, steps: int, leak: str) -> object:
         assert (task, steps) == ("reverse", training.STEPS)
@@ -37,7 +37,7 @@ def app() -> Iterator[AppTest]:
 
 
 def curves(app: AppTest) -> dict[str, list[float]]:
-    """The drawn losses and shares, by name."""
+    """The losses and shares drawn, by name."""
     (figure,) = (
         json.loads(chart.proto.spec)
         for chart in app.get("plotly_chart")

@@ -1,4 +1,4 @@
-"""Learn: asked first, shown afterwards; answers stay with their sentence and model."""
+"""Learn: questions first, pictures afterwards; answers belong to their sentence and model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from viz.pages.learn.lessons import lessons
 BOARD = "one-head where"
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 SIGNS = ("<script", "<b>", "$x$", ":red[", ":material", "![", "\u202e", "\x1b", "\x00")
-"""Text that would be markup, or could hide, outside a span of code."""
+"""Text that would be markup, or could hide, outside code."""
 TEXT = "Yesterday I saw a black cat."
 
 
@@ -32,7 +32,7 @@ def open_lesson(lesson: str, **address: str) -> AppTest:
 
 
 def answer(app: AppTest, number: float) -> None:
-    """Type a number as answer to the step's question, and press Answer."""
+    """Type a number as the answer to the step's question, and press Answer."""
     app.number_input(key="tokens count number").set_value(number)
     press(app, "Answer")
 

@@ -1,4 +1,4 @@
-"""Pages with models of every kind in a test: `usefixtures("kinds")` adds them to the picker."""
+"""The pages with a model of any kind, in tests: `usefixtures("kinds")` lets the picker offer the models."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def run_of(kind: str, text: str = TEXT) -> Run:
 
 
 def total(terms: str) -> float:
-    """The value of a sum such as 1.5 - (-2.5) + 3; 0 if it is empty."""
+    """The sum of numbers such as 1.5 - (-2.5) + 3; 0 if there are none."""
     signed = re.findall(rf"([+-]?) ?\(?{NUMBER}\)?", terms)
     return sum(-float(number) if sign == "-" else float(number) for sign, number in signed)

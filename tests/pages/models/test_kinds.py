@@ -69,7 +69,7 @@ def one_each(*kinds: str) -> list[object]:
 
 
 def numberless(kind: str) -> LoadedModel:
-    """A model of this kind with one NaN in the last layer's weights."""
+    """A model of this kind with one NaN weight in the last layer."""
     loaded = KINDS[kind]()
     weights = loaded.model.state_dict()
     name = next(name for name in reversed(weights) if name.endswith("feed_forward.w_2.weight"))
@@ -91,7 +91,7 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
 
 
 def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No token ends this model's texts, and the last one chosen is never read."""
+    """This model has no end token, so its texts run to the limit; the last token chosen is not read."""
     offer(monkeypatch.setattr, {"endless": lambda: replace(KINDS["prompted"](), end_ids=())})
     app = open_app("decode", model="endless", text="the cat saw a dog " * 4)
     assert not app.exception

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("kinds")
 
 
 def test_rotary_positions_turn_a_pair_as_written() -> None:
-    """The third pair's wavelength of 87 positions is between 50 (kept) and 400 (made 4 times longer)."""
+    """The third pair's wavelength of 87 positions is between 50, unchanged, and 400, made 4 times longer."""
     app = opened("rotary", "positions", layer="1", head="5")
     app.selectbox(key="query").set_value(3)
     records = run_of("rotary").trace
@@ -221,7 +221,7 @@ def test_a_search_and_its_heads(kind: str, views: Views) -> None:
     data = views.data("beam_viewer")
     names = [attn["name"] for attn in data["attentions"]]
     assert names == (["decoder", "cross"] if run.encoder_input else ["decoder"])
-    # At step 0 the decoder has read its start token.
+    # At step 0 the decoder has read its start tokens.
     assert data["sides"]["decoder"]["tokens"] == list(run.trace.tgt_tokens[0][:n_given])
     views.choose(app, "beam_viewer", layer=1, head=2)
     for name in names:

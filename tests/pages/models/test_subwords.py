@@ -1,4 +1,4 @@
-"""A model of sub-words on every page: pages say so, and attention can be shown by word."""
+"""A model of sub-words on every page: the page says so, and attention can be shown by word."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_viewer_knows_which_word_each_sub_word_is_a_part_of(views: Views) ->
 
 
 def test_scores_are_by_sub_word_only(views: Views) -> None:
-    """Scores can't be added up."""
+    """Scores of sub-words can't be added up."""
     app = open_app(model=NAME, text=TEXT, by="word", measure="scores")
     assert views.choice("viewer")["by"] == "token"
     assert BY_WORD not in texts(app)
@@ -131,7 +131,7 @@ def test_scores_are_by_sub_word_only(views: Views) -> None:
 
 
 def test_a_cell_keeps_its_place_between_sub_words_and_words(views: Views) -> None:
-    """A cell is one of tokens, whether rows and columns are tokens or words."""
+    """A cell is given in tokens, whether rows and columns are sub-words or words."""
     run = run_sentence(open_model(NAME), TEXT)
     queries, keys = attention_words(run, "encoder")
     cell = [queries.tokens(1)[-1], keys.tokens(5)[-1]]

@@ -1,4 +1,4 @@
-"""The panel of scenes in a test: its data, and a user who keeps scenes with it."""
+"""The panel of scenes in a test: what it was given, and a user who keeps scenes with it."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Panel:
         monkeypatch.setattr(panel_of_the_app, "scenes_panel", drawn)
 
     def tell(self, app: AppTest, name: str, value: object) -> None:
-        """Send the browser's message, and run the page as a result."""
+        """Report something as the browser does, and make the run that follows."""
         self.told.append((name, value))
         app.run()
         app.run()
         assert not app.exception
 
     def keep(self, app: AppTest, caption: str = "", **told: object) -> None:
-        """Keep the app's current view as a scene."""
+        """Keep what the app shows as a scene."""
         self.tell(app, "on_keep", {"caption": caption, **told})
 
     @property
     def scenes(self) -> list[Scene]:
-        """The kept scenes."""
+        """The scenes that have been kept."""
         return [scene_of(told["scene"]) for told in self.options["scenes"]]

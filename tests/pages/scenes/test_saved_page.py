@@ -1,4 +1,4 @@
-"""Scenes as a page: made on request, each with its address's run and choice."""
+"""Scenes as a page: made on request, each with the run and choice that its address gives in the app."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def labels(app: AppTest) -> list[str]:
 
 
 def chosen_weights(content: bytes) -> NDArray[Any]:
-    """The chosen head's weights in a page of one run, in full precision."""
+    """The weights of the chosen head on a page of one run, exactly as stored."""
     arrays, choice = unpacked(content)[1], all_chosen(content)[0]
     name, layer, head = choice["attention"], choice["layer"], choice["head"]
     own = arrays.get(f"head:{name}:{layer}:{head}/weights")
@@ -86,7 +86,7 @@ def chosen_weights(content: bytes) -> NDArray[Any]:
     return found
 
 
-# Each as in the app
+# Each the same as in the app
 
 
 ADDRESSES = [

@@ -1,4 +1,4 @@
-"""Scenes: the view is kept with its address, reordered, saved, opened and restored."""
+"""Scenes: kept with everything in the address, reordered, saved, opened and restored."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_scenes_are_listed_and_changed(panel: Panel, views: Views) -> None:
         assert "Not changed" in panel.options["note"]
 
 
-# Brought back after a reload
+# Restored after a reload
 
 
 def test_what_the_browser_remembers_comes_back_once(panel: Panel) -> None:

@@ -1,4 +1,4 @@
-"""Step by step: every stage of every kind of model is drawn, and so are the ways between them."""
+"""Step by step: drawing every stage of every kind of model, and moving between stages."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_click_on_a_block_leads_to_its_first_stage(views: Views) -> None:
 def test_a_click_on_a_block_of_the_other_stack_goes_there(
     views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a button, because only a callback can change a picker."""
+    """Through a button, because only a callback can move a picker."""
 
     def drawn(*given: object, on_jump: Callable[[str], None], **looks: object) -> None:
         st.button("cross", on_click=on_jump, args=("decoder.layers.0.cross_attn",))
@@ -179,7 +179,7 @@ def test_a_long_sentence_is_not_drawn(views: Views) -> None:
 
 
 class Clock:
-    """A fake clock: time passes when the test says so."""
+    """A clock that advances only when the test says so."""
 
     now = 100.0
 

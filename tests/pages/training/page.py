@@ -1,4 +1,4 @@
-"""The page Training in a test: what a user does and sees there."""
+"""The Training page in a test: what a user does and sees there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.app import open_app
 
 PATIENCE = 120.0
-"""Seconds that a busy machine may take for what is a matter of seconds."""
+"""Seconds that a busy machine may need for what normally takes a few."""
 
 
 def open_training(**address: str) -> AppTest:
@@ -20,7 +20,7 @@ def open_training(**address: str) -> AppTest:
 
 
 def wait(app: AppTest, is_so: Callable[[], bool]) -> None:
-    """Rerun the page until a condition holds, as its clock does."""
+    """Rerun the page until the condition is true, as its clock does."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, "waited in vain"

@@ -1,4 +1,4 @@
-"""Training: a run is started, paused, resumed and ended while its page and others are shown."""
+"""Training: a run is started, paused, resumed and ended while its page, or another one, is shown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUICK = "tests.transformer.training.quick_worker"
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Holds the test's training run, as a browser session would, and ends it."""
+    """Keeps the test's training run, as a browser session would, and ends it."""
     monkeypatch.setattr(job, "_WORKER", QUICK)
     with closing(UserTraining(TrainingSlots(1))) as own:
         monkeypatch.setattr(live_session, "_user_training", lambda: own)
@@ -39,7 +39,7 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def finished() -> Iterator[LiveTraining]:
-    """A finished training run, shared by several tests."""
+    """A finished training run that several tests look at."""
     with pytest.MonkeyPatch.context() as patch, closing(LiveTraining(COPY, TrainingSlots(1))) as training:
         patch.setattr(job, "_WORKER", QUICK)
         training.start()
@@ -52,7 +52,7 @@ def finished() -> Iterator[LiveTraining]:
 
 @pytest.fixture
 def finished_desk(finished: LiveTraining, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The desk of a user whose training run has finished."""
+    """A user whose training run is finished."""
     own = UserTraining(TrainingSlots(1))
     own.training = finished
     monkeypatch.setattr(live_session, "_user_training", lambda: own)
@@ -169,7 +169,7 @@ def test_buttons_and_state_agree_when_a_training_ends_while_they_are_drawn(
 
 
 def notes_elsewhere(app: AppTest) -> list[str]:
-    """The notes on another page; afterwards the app is back on this one."""
+    """The notes on another page; the app then returns to this one."""
     found = notes(app.switch_page("viz/pages/positions/page.py").run())
     app.switch_page("viz/pages/training/page.py").run()
     return found
@@ -187,7 +187,7 @@ def test_what_a_reload_takes_away_is_said_before_a_training_begins() -> None:
 def test_symbols_that_a_task_does_not_know_are_named_and_shown_as_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They have no right answer, and capitals are read as small letters."""
+    """No answer counts as right for them, and capital letters are read as small ones."""
     views = Views(monkeypatch)
     app = open_training(**SMALL, train_steps="200", symbols="A !*b*!")
     warning = app.warning[0].value

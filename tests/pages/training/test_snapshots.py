@@ -22,7 +22,7 @@ LAST = 6_804
 
 
 def test_each_snapshot_runs_the_sentence(views: Views) -> None:
-    """The views show the numbers of that step's model, with the finished model's words."""
+    """The views have the numbers of that step's own model; the target is the finished model's translation."""
     app = open_training(watch=FINISHED, step="0")
     snapshots = open_snapshots("toy-en-it")
     assert (snapshots.steps[0], snapshots.steps[-1]) == (0, LAST)
@@ -114,7 +114,7 @@ def test_playing_goes_from_step_to_step_and_stops_at_the_end(monkeypatch: pytest
 
 
 def test_too_long_a_sentence_for_the_snapshots_is_refused_with_what_can_be_done_here() -> None:
-    """Whichever model is chosen in the sidebar, the snapshots are of the same training run."""
+    """Whichever model is chosen in the sidebar, the snapshots come from the same training run."""
     app = open_training(watch=FINISHED, text="cat " * 200)
     read = open_snapshots("toy-en-it").open(0).model.config.max_len - 1
     refused = (

@@ -1,4 +1,4 @@
-"""Which Chromium is chosen."""
+"""Which Chromium is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viz.figures.chromium import OVERRIDE, find_chromium
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder of programs, the only one on the PATH."""
+    """A folder for programs, the only one on the PATH."""
     monkeypatch.delenv(OVERRIDE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("viz.figures.chromium.PROGRAMS", ("chromium", "google-chrome"))

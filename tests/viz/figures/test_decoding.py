@@ -1,4 +1,4 @@
-"""The figures of decoding: the next tokens, and two targets token by token."""
+"""The figures of decoding: next-token probabilities, and two targets token by token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the lessons: softmax by divisor, a bar for each token, and a map of vectors."""
+"""The figures of the lessons: softmax for different divisors, a bar per token, and a map of vectors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_divisor_on_the_dial_is_marked_and_large_products_do_not_overflow() 
 
 def test_each_token_has_its_bar_with_its_position() -> None:
     figure = token_bars(np.array([0.1, 0.2, np.nan, -0.4]), HOSTILE, theme=LIGHT, quantity="cosine")
-    bars, _ = figure.data  # and the axis that draws the labels
+    bars, _ = figure.data  # the second trace draws the axis labels
     np.testing.assert_allclose(bars.y, [0.1, 0.2, np.nan, -0.4], rtol=1e-6)
     np.testing.assert_array_equal(bars.x, range(4))
     shown = ["a", "&lt;b&gt;x&lt;/b&gt;", "⟨U+202E⟩abc", "a"]
@@ -48,7 +48,7 @@ def test_each_token_has_its_bar_with_its_position() -> None:
 
 
 def test_a_map_keeps_the_distances_of_a_plane() -> None:
-    """Vectors in a plane of a high-dimensional space keep their distances on the map."""
+    """Vectors in a plane of a higher-dimensional space keep their distances on the map."""
     rng = np.random.default_rng(3)
     flat = rng.normal(size=(7, 2)) * (5, 1)
     basis, _ = np.linalg.qr(rng.normal(size=(11, 2)))

@@ -1,4 +1,4 @@
-"""Relative and rotary positions: the given numbers are drawn, each with its head or pair."""
+"""Relative positions in attention: the numbers drawn are those given, each with its head or pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common to all figures: the place of the title."""
+"""The common style of figures: where the title goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Viewer runs, and their pieces fetched on request."""
+"""Runs in the viewer's form, and the pieces of them that are sent on request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def viewed(kind: str) -> tuple[LoadedModel, Run, ViewerRun]:
 
 
 def long_run(n_source: int, n_target: int) -> ViewerRun:
-    """A run with this many tokens on each side, special tokens included."""
+    """A run of exactly this many tokens on each side, including special tokens."""
     loaded = tiny_model(1, max_len=80)
     run = run_sentence(loaded, " ".join(["cat"] * (n_source - 1)), " ".join(["cane"] * (n_target - 1)))
     assert [len(tokens[0]) for tokens in (run.trace.src_tokens, run.trace.tgt_tokens)] == [n_source, n_target]
@@ -45,12 +45,12 @@ def long_run(n_source: int, n_target: int) -> ViewerRun:
 
 
 def update(own: ViewerRun, *names: str) -> tuple[list[str], dict[str, NDArray[Any]]]:
-    """The pieces sent when these are requested, and their arrays."""
+    """The pieces sent in answer to this request, and their arrays."""
     data, arrays = unpack_frame(update_frame(own, default_choice(own), names))
     return data["pieces"], arrays
 
 
 def assert_same(found: NDArray[Any], expected: NDArray[Any] | torch.Tensor) -> None:
-    """Check that two runs have the same numbers, bit for bit."""
+    """Assert that the numbers are equal, bit for bit."""
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, np.asarray(expected))

@@ -39,7 +39,7 @@ RUNS = {
 
 @st.composite
 def choices(draw: st.DrawFn, run: ViewerRun) -> Choice:
-    """Every choice that a run allows."""
+    """Any choice that a run allows."""
     attention = run.attentions[draw(st.sampled_from(list(run.attentions)))]
     n_queries, n_keys = attention.allowed.shape
     measure = draw(st.sampled_from(MEASURES if attention.scores else ["weights"]))
@@ -66,7 +66,7 @@ def choices(draw: st.DrawFn, run: ViewerRun) -> Choice:
 
 
 def tells_apart(sort: str, sides: tuple[SideTokens, SideTokens]) -> bool:
-    """True if heads can be ordered this way: by distance only if queries and keys are the same tokens."""
+    """True if heads can be ordered so: by distance if queries and keys are the same tokens, and so on."""
     return {"distance": sides[0] is sides[1], "special": bool(sides[1].special)}.get(sort, True)
 
 
@@ -169,7 +169,7 @@ def test_a_view_that_is_not_offered_can_not_be_chosen() -> None:
 
 
 CASES = json.loads(Path(__file__).with_name("choices.json").read_text(encoding="utf-8"))
-"""How each run resolves a choice; tests/js/choice.test.js reads the same cases for choice.js."""
+"""What each run makes of a choice; tests/js/choice.test.js reads the same cases for choice.js."""
 
 
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: case["name"])
@@ -182,7 +182,7 @@ def test_the_nearest_possible_choice_as_the_browser_has_it(case: dict[str, Any])
 
 
 def run_of(described: dict[str, Any]) -> ViewerRun:
-    """A run of the described sizes; these tests use none of its numbers."""
+    """A run of the described sizes, whose numbers are never used."""
     sides = {
         name: SideTokens(
             tuple(side["tokens"]),

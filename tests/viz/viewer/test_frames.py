@@ -53,7 +53,7 @@ def test_every_weight_of_every_head_is_the_trace_s(kind: str) -> None:
 
 
 def test_sides_and_depths_are_unequal_here() -> None:
-    """A swapped axis or stack can't hide in these tests."""
+    """Otherwise a swapped axis or stack could go unnoticed in these tests."""
     own = viewed("words")[2]
     assert len(own.sides["encoder"].tokens) != len(own.sides["decoder"].tokens)
     assert own.attentions["encoder"].n_layers != own.attentions["decoder"].n_layers
@@ -85,7 +85,7 @@ def test_the_tokens_and_what_is_known_of_them_are_told(kind: str) -> None:
 
 
 def test_a_closed_cell_has_its_reason() -> None:
-    """Padding among the tokens, since ids can be typed for a model without a tokenizer."""
+    """Padding among the tokens, as can be typed as ids for a model without a tokenizer."""
     loaded = tiny_model(2)
     pad, cat, dog = 0, *loaded.source.encode("cat dog").ids
     run = force(
@@ -155,7 +155,7 @@ def test_of_more_tokens_come_pooled_maps_and_the_chosen_head(n_source: int, n_ta
         np.testing.assert_array_equal(weights[layers, heads, *at], highest)
 
 
-# Text of people, and numbers that are none
+# Hostile text, and weights that are not finite
 
 
 HOSTILE = [
@@ -183,7 +183,7 @@ def test_hostile_tokens_travel_as_text() -> None:
 
 
 def test_numbers_that_are_none_travel_and_break_nothing() -> None:
-    """With broken weights all attention is NaN."""
+    """With broken parameters every attention weight is NaN."""
     loaded = tiny_model(2)
     state = dict(loaded.model.state_dict())
     state["encoder.layers.0.self_attn.w_q.weight"][:] = torch.nan

@@ -1,4 +1,4 @@
-"""A run as one HTML file: its contents and size; users' text stays text."""
+"""A run as one HTML file: its contents, its size, and that text from users is nothing but text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def random_weights(layers: int, heads: int, tokens: int) -> list[NDArray[np.floa
 
 
 def to_fixed(value: float, decimals: int) -> Decimal:
-    """Format as a browser does: halves round up."""
+    """Round as a browser does: halves go up."""
     return Decimal(value).quantize(Decimal(10) ** -decimals, ROUND_HALF_UP)
 
 
@@ -110,7 +110,7 @@ def test_a_rounded_weight_is_written_as_the_weight_with_any_decimals(monkeypatch
     monkeypatch.setattr(contents, "MEDIUM", 0)
     monkeypatch.setattr(contents, "LEVELS", contents.LEVELS[:1])
     weights = random_weights(2, 3, 40)
-    # Rounded twice, to four decimals and then to two, these would become 0.13, 0.01 and 0.0005.
+    # Rounding twice would turn these into 0.13, 0.01 and 0.0005.
     weights[0][0, 0, :4] = [0.12496, 0.00496, 0.000449, 0.125]
     viewed = view_weights({"encoder": weights}, {"encoder": [f"w{i}" for i in range(40)]})
     data, arrays = unpacked(page(viewed, Choice("encoder", 1, 2), HEADING))
@@ -219,7 +219,7 @@ def test_what_a_user_typed_is_text_wherever_it_stands() -> None:
 
 
 def scenes_of(*packed: ShownRun | None, **texts: str) -> list[PageScene]:
-    """A scene of each run, or one without a run."""
+    """One scene per run; None stands for a scene without a run."""
     return [
         PageScene(
             texts.get("title", f"Explore: {number}"),

@@ -23,7 +23,7 @@ from viz.viewer.frames import piece, run_frame, update_frame
 from viz.viewer.viewer_run import ViewerRun, view_weights
 
 KINDS = ("words", "rotary")
-"""Kinds with separate and with shared key and value heads; test_viewer_run has every kind."""
+"""With separate keys and values per head, and with shared ones; test_viewer_run covers every kind."""
 
 
 @pytest.mark.parametrize("kind", KINDS)

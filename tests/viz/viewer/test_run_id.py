@@ -1,4 +1,4 @@
-"""A run's id differs from every other run's, and does not depend on what is chosen in it."""
+"""A run has its own id, which a choice in the run does not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The viewer's run: each number and each token in its place, for every kind of model."""
+"""A run in the viewer's form: each number and each token in its place, for every kind of model."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_scores_can_be_calculated_again_from_what_is_held(kind: str) -> None
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_the_heads_move_is_what_the_sublayer_gives(kind: str) -> None:
-    """z is the weights' mix of v; the sum over all heads is the output of W_O without its bias."""
+    """z is the weighted sum of v; what all heads move adds up to the output of W_O without its bias."""
     loaded, run, own = viewed(kind)
     for name, view in own.attentions.items():
         for layer in range(view.n_layers):
@@ -208,7 +208,7 @@ def test_the_unit_is_the_model_s() -> None:
     assert viewed("sub-words")[2].unit == "sub-word"
 
 
-# A run while it was being decoded
+# A run during decoding
 
 
 @pytest.mark.parametrize("kind", ["rotary", "relative", "languages"])

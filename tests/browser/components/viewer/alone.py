@@ -40,7 +40,7 @@ async ([scripts, shown]) => {
   window.alone = { asked, told, answer, leave, run, show };
 }
 """
-"""Mounts the viewer in a host of the test's own."""
+"""Mounts the viewer in a host made for the test."""
 PATIENCE = 1500
 """Milliseconds after which the viewer repeats an unanswered request."""
 LONG = held_run((2, 8), (MAX_SHORT + 1, MAX_SHORT + 2))
@@ -58,7 +58,7 @@ class Alone:
         self.answer([])
 
     def show(self, held: ViewerRun) -> None:
-        """Show another run; its first update has not arrived yet."""
+        """Show another run, whose first update has not been sent yet."""
         self.held = held
         self.page.evaluate("(frame) => window.alone.show(frame)", _frame(held))
 

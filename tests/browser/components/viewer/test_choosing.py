@@ -21,7 +21,7 @@ KEYS_AT_ONCE = """
 
 
 def in_address(page: Page, name: str, value: str) -> None:
-    """Wait until the address has this value."""
+    """Wait until the parameter has this value in the address."""
     says = "([name, value]) => new URLSearchParams(location.search).get(name) === value"
     page.wait_for_function(says, arg=[name, value])
 
@@ -34,7 +34,7 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
     press(view, "Decoder self-attention")
     click_map(page, view, 4, 3)
     measures.select_option("scores")
-    settle(page)  # the browser then has the scores of this head
+    settle(page)  # the browser now has the scores of this head
     measures.select_option("weights")
     press(view, "Cross-attention")
     click_map(page, view, 5, 0)

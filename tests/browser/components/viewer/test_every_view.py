@@ -1,4 +1,4 @@
-"""Every view of a run fits the window, is reached by keyboard and shows no unwanted motion."""
+"""Every view of a run fits the window, is reachable by keyboard and shows no unwanted motion."""
 
 from __future__ import annotations
 

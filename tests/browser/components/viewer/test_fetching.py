@@ -87,7 +87,7 @@ def test_what_never_came_is_asked_for_again(timeless_page: Page, url: str) -> No
 
 
 def test_nothing_is_asked_for_while_the_page_is_run(timeless_page: Page, url: str) -> None:
-    """Streamlit would drop the parts of the viewer not sent yet, and the page would break."""
+    """Streamlit would drop the parts of the viewer that the run has not yet sent and break the page."""
     alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
     alone.answer(alone.asked[0])
     n_asked = len(alone.asked)
@@ -100,7 +100,7 @@ def test_nothing_is_asked_for_while_the_page_is_run(timeless_page: Page, url: st
 
 
 def test_nothing_is_asked_for_while_a_link_is_followed(timeless_page: Page, url: str) -> None:
-    """The server would return to the old page. If the link led nowhere, the request is sent after all."""
+    """The server would return to the page being left. If the link leads nowhere, the request follows."""
     alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
     alone.answer(alone.asked[0])
     n_asked = len(alone.asked)
@@ -113,7 +113,7 @@ def test_nothing_is_asked_for_while_a_link_is_followed(timeless_page: Page, url:
 
 
 def test_a_viewer_that_has_left_the_page_asks_for_nothing(timeless_page: Page, url: str) -> None:
-    """The page would rerun for it again and again, losing what the user types."""
+    """Its requests would rerun the page again and again, and what is typed meanwhile would be lost."""
     alone = Alone(timeless_page, url, LONG, Choice("cross", 1, 3))
     assert len(alone.asked) == 1
     alone.leave()

@@ -103,7 +103,7 @@ def test_zoom_and_scroll_outlive_another_head(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_another_run_is_drawn_in_place(page: Page, url: str) -> None:
-    """The zoom, the colour scale and the tooltip stay; the tooltip has the new number."""
+    """The zoom, the colour scale and the tooltip stay; the tooltip shows the new number."""
     view = open_view(page, url, "viewer")
     press(view, "each its own")
     view.get_by_role("button", name="larger cells").click()

@@ -16,11 +16,11 @@ from viz.components.shared.client_view import JSON
 
 SOURCE, TARGETS = 0, 1
 LAST: dict[Attention, int] = {"encoder": 1, "cross": 2, "decoder": 2}
-"""The layers shown when layer 2 is chosen: the encoder has only two."""
+"""The layer shown for each attention when layer 2 is chosen: the encoder has only two layers."""
 
 
 SENTENCE, TARGET = "Yesterday I saw a dog.", "ieri ho visto un cane e lo vedo ."
-"""7 tokens for each of the encoder's two layers, 10 for each of the decoder's three."""
+"""7 tokens for the encoder's two layers, 10 for the decoder's three."""
 
 
 def open_map(page: Page, url: str, options: str = "") -> Locator:
@@ -29,7 +29,7 @@ def open_map(page: Page, url: str, options: str = "") -> Locator:
 
 
 def weights(name: Attention) -> NDArray[np.float32]:
-    """(H, Q, K) of the layer that is shown, as the trace has them."""
+    """(H, Q, K) of the layer shown, from the trace."""
     run = ran("words", SENTENCE, TARGET).run
     found: NDArray[np.float32] = attention_record(run.trace, name, LAST[name]).weights[0].numpy()
     return found
@@ -140,7 +140,7 @@ def test_a_model_of_one_attention_has_no_choice_between_them(page: Page, url: st
     np.testing.assert_allclose(beside(view, 1).sum(axis=1), 1, atol=1e-6)
 
 
-# The one token
+# The chosen token
 
 
 def test_a_click_locks_a_token_and_escape_or_a_click_frees_it(page: Page, url: str) -> None:

@@ -1,4 +1,4 @@
-"""Models and runs to make mistakes on: small models of every kind, and the two shipped ones."""
+"""The models and runs on which mistakes are made: small ones of every kind, and the two shipped models."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def model(kind: str) -> LoadedModel:
 
 @cache
 def case(kind: str, text: str = SENTENCES[1]) -> Case:
-    """A run of a sentence through such a model."""
+    """A sentence in such a model."""
     return Case(model(kind), run_sentence(model(kind), text))
 
 
 def fitting(kinds: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Kinds of models with the names of the mistakes that fit them."""
+    """Pairs of a kind of model and the name of a mistake that fits it."""
     return [
         (kind, name)
         for kind in kinds
@@ -41,5 +41,5 @@ def fitting(kinds: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def fingerprint(loaded: LoadedModel) -> list[torch.Tensor]:
-    """A copy of every number that the model holds."""
+    """A copy of every parameter and buffer of the model."""
     return [tensor.clone() for tensor in (*loaded.model.parameters(), *loaded.model.buffers())]

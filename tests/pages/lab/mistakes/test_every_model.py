@@ -17,7 +17,7 @@ from viz.pages.lab.mistakes import MISTAKES, Broken, Symptom
 
 ALL = (*KINDS, "toy-en-it", pytest.param("en-it", marks=pytest.mark.slow))
 NOT_A_NUMBER = {"fully-masked-row"}
-"""The mistakes whose symptom is NaN."""
+"""Mistakes whose symptom is NaN."""
 NOT_IN_THE_MODEL = {"no-shift", "heads-averaged", "row-off-by-one"}
 """Mistakes in a sound model's input, or in how its output is read."""
 
@@ -42,7 +42,7 @@ def test_each_mistake_can_be_made_compared_and_measured(kind: str) -> None:
 
 
 def check_steps(name: str, broken: Broken) -> None:
-    """Both runs have the same tensors in the same shapes, except for a norm that the mistake leaves out."""
+    """Both runs must have the same tensors and shapes, except for a norm that the mistake leaves out."""
     shapes = {path: tensor.shape for path, tensor in broken.run.trace.items()}
     missing = {path for path in broken.sound.trace if path not in shapes}
     assert missing == {path for path in missing if ".final_norm." in path and name == "final-norm-missing"}
@@ -59,7 +59,7 @@ def check_symptom(name: str, symptom: Symptom) -> None:
 
 
 def check_parameters(name: str, sound: LoadedModel, broken: Broken) -> None:
-    """The broken model shares every parameter: a second copy of a large model may not fit in memory."""
+    """The broken model must share every parameter: a second copy of a large one may not fit in memory."""
     assert (broken.loaded is None) == (name in NOT_IN_THE_MODEL), name
     if broken.loaded is None:
         return
@@ -77,7 +77,7 @@ def check_parameters(name: str, sound: LoadedModel, broken: Broken) -> None:
 
 @torch.inference_mode()
 def check_writing(name: str, sound: LoadedModel, broken: Broken) -> None:
-    """The broken model generates if the model does, and each step gives the same as the whole target."""
+    """The broken model must generate if the sound one does, and give the same by steps as all at once."""
     config = sound.model.config
     writes = config.n_decoder_layers > 0 and config.has_generator
     assert (broken.free is not None) == (writes and broken.loaded is not None), name

@@ -1,4 +1,4 @@
-"""The list of mistakes: how each is described, and which one a seed draws."""
+"""The list of mistakes: the description of each, and which one a seed draws."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_titles_tell_them_apart() -> None:
 
 @pytest.mark.parametrize("kind", [*KINDS, *TRAINED])
 def test_a_seed_draws_the_same_mistake_each_time(kind: str) -> None:
-    """Whatever else draws numbers in the meantime, and without using torch's global generator."""
+    """Other random draws don't affect it, and it does not advance torch's generator."""
     config = model(kind).model.config
     before = [drawn(seed, level, config) for level in LEVELS for seed in range(9)]
     state = torch.get_rng_state()
@@ -73,13 +73,13 @@ def test_seeds_that_follow_each_other_draw_all_of_a_level(level: Level) -> None:
 
 
 def test_a_reading_is_never_drawn() -> None:
-    """The patient's numbers would be sound, with nothing to find."""
+    """The patient's numbers would be sound, so there would be nothing to find."""
     for kind in (*KINDS, *TRAINED):
         assert all(mistake.group != "reading" for mistake in guessable(model(kind).model.config))
 
 
 def test_a_level_of_one_mistake_draws_from_all() -> None:
-    """There would be nothing to guess: a model without a decoder has a single mistake of level 1."""
+    """A model without a decoder has only one mistake of level 1, so there would be nothing to guess."""
     config = model("masked").model.config
     assert len([mistake for mistake in guessable(config) if mistake.level == 1]) == 1
     assert len({mistake.name for seed in range(9) if (mistake := drawn(seed, 1, config))}) > 5

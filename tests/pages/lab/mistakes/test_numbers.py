@@ -1,4 +1,4 @@
-"""Each mistake gives what its wrong line, written again here, gives for the recorded numbers."""
+"""Each mistake computes what its wrong line, repeated here, gives for the recorded numbers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_masks_that_let_through(path: str) -> None:
 
 
 def test_what_is_recorded_as_open_has_all_the_weight() -> None:
-    """A picture that left masked cells empty would hide what these mistakes let through."""
+    """Pictures leave closed cells empty, which would hide what these mistakes let through."""
     for name in ("inverted", "added", "finite"):
         record = trace(f"mask-{name}")
         for path in ATTENTIONS:
@@ -108,7 +108,7 @@ def test_nothing_hides_the_future() -> None:
 
 
 def test_padding_is_read_like_words() -> None:
-    """In the sound model padding changes nothing for the words."""
+    """Without the mistake, words get the same numbers in the padded run as without padding."""
     sound, wrong = broken("padding-unmasked").sound, broken("padding-unmasked").run
     assert sound.encoder_input is not None
     n_words = len(case(KIND, TEXT).run.trace.src_tokens[0])
@@ -169,7 +169,7 @@ def test_the_unbiased_deviation_is_the_annotated_transformers() -> None:
 
 
 def test_dropout_zeroes_what_enters_the_first_layer() -> None:
-    """One number in ten, the others scaled up, by a generator of its own: the same draw each time."""
+    """One number in ten, the others scaled up, with its own generator: the same draws each time."""
     state = torch.get_rng_state()
     first = MISTAKES["dropout-on"].broken(case(KIND, TEXT)).run.trace
     assert torch.equal(torch.get_rng_state(), state)
@@ -216,7 +216,7 @@ def test_keys_stand_where_values_should() -> None:
 
 
 def divergence(heads: Tensor) -> float:
-    """Kullback-Leibler divergence of heads (H, Q, K) from their average, in bits: mean of heads and rows."""
+    """Kullback-Leibler divergence in bits of heads (H, Q, K) from their average: mean of heads and rows."""
     ratio = torch.where(heads > 0, heads / heads.mean(dim=0), 1.0)
     return float((heads * ratio.log2()).sum(dim=-1).mean())
 
@@ -245,7 +245,7 @@ def test_a_row_is_labelled_with_the_token_that_it_reads() -> None:
 
 
 def test_without_the_shift_the_text_is_that_of_the_best_tokens() -> None:
-    """Not of the given target, where nothing would seem to have changed."""
+    """With the given target instead, nothing would seem to have changed."""
     loaded, fed = case(KIND, TEXT).loaded, broken("no-shift").run
     best = [step.top_ids[0] for step in fed.steps]
     assert fed.translation == loaded.target.decode([index for index in best if index != loaded.end_ids[0]])

@@ -1,4 +1,4 @@
-"""On the trained models each symptom separates the broken from the sound one for every sentence."""
+"""On the trained models each symptom separates broken from sound, whatever the sentence."""
 
 from __future__ import annotations
 

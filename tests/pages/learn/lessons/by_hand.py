@@ -1,4 +1,4 @@
-"""The paper's model again, by hand: one sentence, float64, heads one by one, none of our code.
+"""The paper's model written again by hand: one sentence, float64, heads one by one, none of our code.
 
 For the shipped models and similar random ones: sinusoidal positions, layer norms, ReLU, a tied generator.
 """
@@ -20,13 +20,13 @@ KEPT = ("q", "k", "v", "scores", "weights", "z")
 
 @dataclass(frozen=True)
 class Changed:
-    """Changes to the model.
+    """Changes to the computation.
 
     Attributes:
-        positions: False leaves them out.
-        off: a head whose output is zeroed: its attention's path and its index.
-        closed: a masked cell of every cross-attention: row and key.
-        n_padding: masked tokens at the end of the source.
+        positions: False leaves out the positions.
+        off: a head whose output is zero: the path of its attention and its number.
+        closed: a key that is masked in a row of the cross-attentions: row and key.
+        n_padding: number of masked tokens at the end of the source.
     """
 
     positions: bool = True
@@ -37,11 +37,11 @@ class Changed:
 
 @dataclass
 class ByHand:
-    """One forward.
+    """A forward pass.
 
     Attributes:
         seen: q, k, v, scores, weights and z of each head, (H, T, ...), and other vectors, by path.
-        stream: the input vectors of each layer of a stack, as leaves of the gradient.
+        stream: the input of each layer of a stack, as a leaf for gradients.
     """
 
     loaded: LoadedModel
@@ -134,7 +134,7 @@ class ByHand:
 
 
 def encoding(length: int, d: int) -> Tensor:
-    """The sines and cosines of section 3.5, number by number."""
+    """Sines and cosines of section 3.5, one number at a time."""
     rows = [
         [
             math.sin(at / 10_000 ** (i / d)) if i % 2 == 0 else math.cos(at / 10_000 ** ((i - 1) / d))

@@ -16,7 +16,7 @@ class Case(NamedTuple):
     """A sentence in a model.
 
     Attributes:
-        subject: of the lessons.
+        subject: what the lessons are about.
         src, tgt: the ids that encoder and decoder read.
         hand: the reference model, after reading them.
         logits: (T, V), the reference model's.

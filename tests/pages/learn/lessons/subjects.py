@@ -1,4 +1,4 @@
-"""Lessons' subjects in their tests: sentences in the shipped models and in small ones of every kind."""
+"""The subjects of lessons in tests: sentences in the shipped models and in small ones of every kind."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SMALL: dict[str, Callable[[], LoadedModel]] = {**KINDS, "words": tiny_model, "su
 
 
 def subject_of(loaded: LoadedModel, text: str) -> Subject:
-    """A subject for lessons: a sentence in a model."""
+    """The subject of the lessons: a model and its run of a text."""
     return Subject(loaded, run_sentence(loaded, text), text)
 
 
@@ -64,12 +64,12 @@ def subject(model: str, text: str) -> Subject:
 
 
 def open_question(step: Step, subject: Subject) -> Question | None:
-    """The question that a step asks about a subject; None if it has none worth asking."""
+    """The question that a step asks about a subject; None if none of its questions makes sense there."""
     return asked(step.question, subject)[0]
 
 
 def question_of(name: str, question: str, subject: Subject) -> Question:
-    """One question of a lesson; the lesson must ask it about this subject."""
+    """One question of a lesson, which must be asked about this subject."""
     for step in lessons()[name].steps:
         found = open_question(step, subject)
         if found is not None and found.name == question:
@@ -78,9 +78,9 @@ def question_of(name: str, question: str, subject: Subject) -> Question:
 
 
 def everything_of(lesson: Lesson, subject: Subject) -> Iterator[str]:
-    """Make everything in a lesson, as the page does, and yield all of its Markdown.
+    """Make everything in a lesson, as the page does, and yield each of its Markdown texts.
 
-    Pictures are drawn, the viewer's choices applied, answers computed and checked to be possible.
+    Pictures are drawn, the viewer's choices read, and answers computed, which must be possible ones.
     """
     for step in lesson.steps:
         yield step.title
@@ -131,7 +131,7 @@ def _drawn(picture: Picture, subject: Subject) -> str:
 
 
 def _check_answer(question: Question, subject: Subject) -> None:
-    """Check that there is a right answer, and that it can be given."""
+    """Check that there is a right answer and that it can be given."""
     match question:
         case NumberQuestion():
             answer, least, most = question.answer(subject), question.least, question.most(subject)

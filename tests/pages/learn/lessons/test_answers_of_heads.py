@@ -1,4 +1,4 @@
-"""The answers of lessons 3, 4 and 5, recomputed from the model's numbers."""
+"""The answers of lessons 3, 4 and 5, recomputed from the model's own numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def number(case: Case, lesson: str, name: str) -> float:
 
 
 def of_layer(case: Case, layer: int, name: str) -> np.ndarray:
-    """A tensor of the encoder's self-attention, (H, T, ...)."""
+    """A tensor of the encoder's self-attention: (H, T, ...)."""
     return case.hand.seen[f"encoder.layers.{layer}.self_attn.{name}"].numpy()
 
 
@@ -87,7 +87,7 @@ def test_the_spread_of_products_and_what_is_not_divided(case: Case) -> None:
     assert number(case, "scale", "largest") == pytest.approx(largest(1), abs=1e-4)
     question = question_of("scale", "slope", case.subject)
     assert isinstance(question, ChoiceQuestion)
-    # The slope as a difference quotient of the score, instead of w (1 - w).
+    # The slope from a small change of the score, instead of w (1 - w).
     slopes = []
     for divisor in (1, math.sqrt(width), width):
         scores = products / divisor
@@ -105,7 +105,7 @@ def test_a_head_is_its_share_of_the_width(case: Case) -> None:
 
 
 def habits(case: Case) -> np.ndarray:
-    """(habits, L, H): over the rows that have such a token; an encoder masks none."""
+    """Mean weights (habits, L, H) over the rows that have such a token; an encoder masks none."""
     n, config = len(case.src), case.subject.config
     means = np.zeros((len(HABITS), config.n_encoder_layers, config.n_heads))
     for layer in range(config.n_encoder_layers):

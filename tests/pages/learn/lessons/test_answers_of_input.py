@@ -1,4 +1,4 @@
-"""The answers of lessons 1 and 2, recomputed from the model's numbers."""
+"""The answers of lessons 1 and 2, recomputed from the model's own numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of lessons 8, 9, 10 and 12, recomputed from the model's numbers."""
+"""The answers of lessons 8, 9, 10 and 12, recomputed from the model's own numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def number(case: Case, lesson: str, name: str) -> float:
 
 
 def board(case: Case, lesson: str, name: str) -> tuple[np.ndarray, list[int]]:
-    """The values and the right places, each flattened."""
+    """The values, and the flat indices of the right places."""
     question = question_of(lesson, name, case.subject)
     assert isinstance(question, TokenQuestion | CellQuestion)
     values = question.board(case.subject)
@@ -41,17 +41,17 @@ def board(case: Case, lesson: str, name: str) -> tuple[np.ndarray, list[int]]:
 
 
 def target(case: Case) -> list[int]:
-    """The model's target, including its end."""
+    """The ids that the model wrote, including the end."""
     return [*case.tgt[1:], EOS]
 
 
 def chances(case: Case, logits: torch.Tensor | None = None) -> np.ndarray:
-    """(T,): the probability of each token of the target, in the row before it."""
+    """(T,): the probability of each token of the target, from the row before it."""
     return case.probabilities(logits)[range(len(case.tgt)), target(case)].numpy()
 
 
 def word_of(case: Case) -> int:
-    """The step of the word that lessons 8 and 12 follow; it must be inside the sentence."""
+    """The step of the word that lessons 8 and 12 follow, which must be the middle word."""
     step = written.written_of(case.subject).step
     coder = case.subject.loaded.target
     words = [
@@ -88,7 +88,7 @@ def test_where_the_surest_head_looks(case: Case) -> None:
             for layer in range(case.subject.config.n_decoder_layers)
         ]
     )
-    # Several heads may be equally sure, to all digits of float32.
+    # Several heads may be equally sure, to float32's precision.
     assert (rows * words).max() == pytest.approx((rows * words)[look.layer, look.head].max(), abs=1e-5)
     values, right = board(case, "decoder", "look")
     np.testing.assert_allclose(values, rows[look.layer, look.head], atol=1e-4)
@@ -128,7 +128,7 @@ def test_the_probability_of_the_whole(case: Case) -> None:
 
 
 def beam(case: Case, size: int) -> tuple[int, ...]:
-    """The most probable target of a plain beam search; finished hypotheses keep their place."""
+    """The most probable target of a plain beam search, in which ended hypotheses keep their place."""
     alive: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     for _ in range(2 * len(case.tgt) + 10):
         grown = [one for one in alive if one[1][-1:] == (EOS,)]

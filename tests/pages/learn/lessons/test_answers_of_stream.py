@@ -1,4 +1,4 @@
-"""The answers of lessons 6, 7 and 11, recomputed from the model's numbers."""
+"""The answers of lessons 6, 7 and 11, recomputed from the model's own numbers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_growth_and_gradient_of_both_untrained_models(case: Case) -> None:
     assert number(case, "norms", "growth") == pytest.approx(growths["pre"], rel=1e-3)
     assert norms.growth_of(case.subject, "post") == pytest.approx(growths["post"], rel=1e-3)
     assert np.argwhere(right).tolist() == [list(np.unravel_index(np.argmin(lowest), (2, DEPTH)))]
-    # The lesson's claim about the two holds clearly for every sentence.
+    # What the lesson says about pre- and post-norm is clearly visible, whatever the sentence.
     pre, post = np.array(lowest)
     assert growths["pre"] > 2 > 1 > growths["post"]
     assert pre[0] > pre[-1]

@@ -1,4 +1,4 @@
-"""The model written by hand is the shipped one."""
+"""The model written by hand computes what the shipped ones do."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Every lesson on every kind of model is made or says why not; nothing typed becomes Markdown."""
+"""Every lesson on every kind of model: complete, or it says why it is unfit; nothing typed is Markdown."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ TYPED = {
     "heading": "# cat",
 }
 MARKUP = ("<", ">", "▁", "$x$", "$$", ":red", ":material", ":smile", "example.com", "](", "\x1b", "\x07")
-"""Parts of a hostile text, or of a model's tokens, that would be active outside a span of code."""
+"""Parts of a hostile text, or of a model's tokens, that would do something outside a span of code."""
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 MOST_TOKENS = 40
-"""The page refuses longer sentences as too long."""
+"""The page says of longer sentences that they are too long."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The lesson written in docs/lessons.md passes the checks of every lesson."""
+"""The lesson written in docs/lessons.md: it is as sound as the shipped ones."""
 
 from __future__ import annotations
 

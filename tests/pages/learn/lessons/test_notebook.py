@@ -1,4 +1,4 @@
-"""A lesson as a notebook: valid, without answers, and every cell runs."""
+"""A lesson as a notebook: valid, without answers, and every cell of it runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LESSONS = lessons()
 
 
 def run(source: str, space: dict[str, Any]) -> object:
-    """Run a cell, and return the value of its last line."""
+    """Run a cell and return the value of its last line."""
     *before, last = ast.parse(source).body
     assert isinstance(last, ast.Expr | ast.Assign)
     exec(compile(ast.Module(before, []), "cell", "exec"), space)  # noqa: S102 -- our own cells

@@ -1,4 +1,4 @@
-"""The progress file: what was saved is restored, and any other file is refused with a sentence."""
+"""The progress file: what was saved is read back, and any other file is refused with a reason."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The verdict on an answer: right or wrong, what it was, and the right one."""
+"""The verdict on an answer: whether it is right, what it was, and what is right."""
 
 from __future__ import annotations
 
@@ -133,6 +133,6 @@ def test_the_solution_says_what_is_right_and_nothing_given(question: Question) -
     ids=["number", "choice", "tokens", "cells"],
 )
 def test_what_can_be_an_answer(question: Question, good: list[Any], bad: list[Any]) -> None:
-    """Answers may come from a file or an address."""
+    """An answer may come from a file or an address."""
     assert all(question.accepts(OF, value) for value in good)
     assert not [value for value in bad if question.accepts(OF, value)]

@@ -1,4 +1,4 @@
-"""What every lesson must have: a teacher's file without it fails here, by name."""
+"""What every lesson must have: if a teacher's file lacks it, a test fails here that names the lesson."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 
 def questions_of(lesson: Lesson) -> Iterator[Question]:
-    """All possible questions, including those that replace others."""
+    """All questions that may be asked, including alternatives."""
     for step in lesson.steps:
         question = step.question
         while question is not None:
@@ -44,7 +44,7 @@ def test_a_lesson_is_sound(name: str) -> None:
 
 
 def check_sound(name: str, lesson: Lesson) -> None:
-    """Check what must be true of a lesson for every subject."""
+    """Check what every lesson must satisfy, whatever it is about."""
     questions = list(questions_of(lesson))
     names = [question.name for question in questions]
     assert all(map(NAME.fullmatch, (name, *names))), names
@@ -70,7 +70,7 @@ def test_one_sentence_is_taken_away(name: str) -> None:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_answers_are_computed(name: str) -> None:
-    """Some right answer depends on the sentence or the model: no lesson stores its answers."""
+    """Some right answer differs between sentences or models: no lesson contains its answers."""
     subjects = [subject("toy-en-it", SENTENCES[0]), subject("en-it", SENTENCES[1])]
     told = [
         [question.solution(of).right for step in LESSONS[name].steps if (question := open_question(step, of))]
@@ -100,7 +100,7 @@ def test_what_is_right_is_an_answer_and_judged_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_pictures_are_named_apart(name: str) -> None:
-    """A picture's name is its file name."""
+    """Pictures are saved under their names."""
     of = subject("toy-en-it", SENTENCES[0])
     shown = [step.shown if isinstance(step.shown, Shown) else step.shown(of) for step in LESSONS[name].steps]
     names = [picture.name for one in shown for picture in one.pictures if isinstance(picture, Figure)]

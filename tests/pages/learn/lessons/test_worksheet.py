@@ -1,4 +1,4 @@
-"""A lesson on paper: every question with room for an answer, the answers apart, users' text as text."""
+"""A lesson on paper: every question with room to answer, the answers apart, and user text as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LESSONS = lessons()
 
 
 class Tags(HTMLParser):
-    """Counts the opened tags of a page."""
+    """The tags of a page, each with the number of times it is opened."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Tags(HTMLParser):
 
 
 def text_of(html: str) -> str:
-    """The visible text of a page, without formulas."""
+    """The text of a page, without its formulas."""
     body = html.partition("<body>")[2]
     return unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<math.*?</math>", "", body, flags=re.DOTALL)))
 
@@ -57,7 +57,7 @@ def test_every_question_is_asked_and_its_answer_stands_on_the_last_page(name: st
 
 
 def test_nothing_on_the_sheet_is_answered_before_the_last_page() -> None:
-    """The cells to be marked are empty, and masked ones hatched."""
+    """The cells to be marked are empty, and closed ones hatched."""
     page = worksheet(LESSONS["masks"], subject("en-it", SENTENCES[0])).decode()
     board = page.partition('<table class="board">')[2].partition("</table>")[0]
     assert set(re.findall(r"<td[^>]*>(.*?)</td>", board)) == {""}

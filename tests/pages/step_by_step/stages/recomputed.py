@@ -1,4 +1,4 @@
-"""Each stage's computation, rewritten in NumPy from its operands: float64, none of the model's code."""
+"""The result of each stage, recomputed in NumPy from its operands: float64, none of the model's code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ACTIVATIONS: dict[str, Callable[[Numbers], Numbers]] = {
 
 
 def matmul(parts: Sequence[Numbers]) -> Numbers:
-    """The first times the second, plus the bias if there is one."""
+    """The product of the first two, plus a bias if there is one."""
     product = np.einsum("ij,jk->ik", parts[0], parts[1])
     return product + parts[2] if len(parts) > 2 else product
 
@@ -46,7 +46,7 @@ def looked_up(parts: Sequence[Numbers], way: Way) -> Numbers:
 
 
 def normed(parts: Sequence[Numbers], way: Way) -> Numbers:
-    """Normalise from the input alone; the recorded mean and scale must match."""
+    """From the input alone; the recorded mean and scale must match those computed here."""
     x, config = parts[0], way.config
     if config.norm == "rms":
         scale = np.sqrt((x**2).mean(1, keepdims=True) + config.norm_eps)
@@ -63,7 +63,7 @@ def normed(parts: Sequence[Numbers], way: Way) -> Numbers:
 
 
 def turned(parts: Sequence[Numbers], way: Way) -> Numbers:
-    """Rotate as complex numbers, by the formula's angles; cos and sin must match."""
+    """Rotated as complex numbers, by angles from the formula, which cos and sin must match."""
     x, cos, sin = parts
     by = np.exp(1j * angles(way, len(x)))
     np.testing.assert_allclose(cos + 1j * sin, by, atol=1e-6)
@@ -93,7 +93,7 @@ def capped(parts: Sequence[Numbers], way: Way) -> Numbers:
 
 
 def scaled(setting: str, root: str, power: float) -> Recompute:
-    """Multiply by the configuration's factor, or by the power of a size that True stands for."""
+    """By the number in the configuration or, if that is True, by a power of one of its sizes."""
 
     def scale(parts: Sequence[Numbers], way: Way) -> Numbers:
         chosen = getattr(way.config, setting)
@@ -118,7 +118,7 @@ def side_by_side(parts: Sequence[Numbers], way: Way) -> Numbers:
 
 
 def probable(parts: Sequence[Numbers], way: Way) -> Numbers:
-    """exp(logit - log-sum-exp over all allowed tokens), with the sum recomputed here."""
+    """exp(logit - logsumexp over the open tokens); the recorded logsumexp must match this one."""
     logits = way.run.trace["logits"][0, way.position].numpy().astype(np.float64)
     coder = way.loaded.target if way.config.n_decoder_layers else way.loaded.source
     open_ = [i for i in range(len(logits)) if i not in coder.special_tokens.suppressed]
@@ -171,7 +171,7 @@ RECOMPUTED: dict[str, Recompute] = {
     "gate": activated,
     "hidden": hidden,
 }
-"""Functions by the name of the stage, or its last part."""
+"""By the name of the stage, or what follows its first hyphen."""
 
 
 def recomputed(stage: Stage, way: Way) -> Numbers | None:

@@ -1,4 +1,4 @@
-"""Every stage's numbers are the run's, and follow from its operands."""
+"""Every stage's numbers are those of the run, and follow from its operands."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_what_is_shown_is_the_part_of_the_recorded_tensor_that_is_named(name: st
     left_out = {path.removeprefix(layer) for path in way.run.trace if path.startswith(layer)} - {
         path.removeprefix(layer) for path in told
     }
-    # Operands, intermediate results of norms, and tensors that have a second name.
+    # Operands, the parts of a norm, and tensors recorded again under another name.
     norms = ("input", "mean", "scale", "normalized", "q_norm.result", "k_norm.result")
     operands = ("position_bias", "resid_pre", "resid_mid", "resid_mid_cross", "resid_post")
     assert {path for path in left_out if not path.endswith((*norms, *operands))} == set()
@@ -131,7 +131,7 @@ def test_norms_stand_before_or_after_their_sublayer() -> None:
 
 @pytest.mark.parametrize("name", ["toy-en-it", "prompted", "languages"])
 def test_the_token_and_what_the_next_step_reads(name: str) -> None:
-    """Each row's token is that of the run's step, and the next row's input ends with it."""
+    """Each row's token is that of the run's step, and the next row reads it last."""
     run, loaded = run_of(name), model_of(name)
     for number, step in enumerate(run.steps):
         stages = {stage.name: stage for stage in stages_of(way_of(name, "decoder", step=number))}

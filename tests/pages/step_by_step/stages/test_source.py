@@ -26,7 +26,7 @@ def test_the_lines_hand_the_tap_what_the_stage_shows(name: str, stack: Stack) ->
             assert lines.around[0] <= lines.first <= lines.last <= lines.around[1]
         if stage.path and not stage.is_summary:
             tensor = stage.path.rpartition(".")[2]
-            # A tensor passed through a norm is named its input, or its result, by the tap.
+            # The tap of a norm calls its tensors input and result.
             names = {tensor, "result"} if "norm" in stage.name else {tensor}
             if tensor != "input":
                 assert any(f'tap("{one}"' in lines.text for one in names for lines in stage.code), stage.name

@@ -1,4 +1,4 @@
-"""Ways through models of every kind and the shipped ones: unequal lengths, last layer, last head."""
+"""Ways through models of every kind and the shipped ones: unequal lengths, the last layer and head."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = "Yesterday I saw the dog."
 TEXTS = dict.fromkeys(SHIPPED, "My sister is younger than your brother.")
 MODELS = (*KINDS, *SHIPPED)
 TARGETS = {"relative": "the cat saw a dog", "languages": "ho visto il cane", "stacks": "il gatto vedo"}
-"""Forced targets where the model's own would be nearly empty."""
+"""Forced targets for models whose own target would be almost empty."""
 
 
 @cache
@@ -32,7 +32,7 @@ def run_of(name: str) -> Run:
 
 
 def way_of(name: str, stack: Stack, layer: int = -1, head: int = -1, step: int = 0) -> Way:
-    """A detailed way through one layer and head; negative numbers count from the end."""
+    """A detailed way through a layer and a head; negative numbers count from the end."""
     loaded = model_of(name)
     config = loaded.model.config
     n_layers = config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers

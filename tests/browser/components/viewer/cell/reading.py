@@ -74,7 +74,7 @@ CASES = [
 ]
 
 DIFFERENT = ("rotary", "relative", "masked")
-"""Kinds of model whose arithmetic has an extra step."""
+"""Kinds with a special step in their arithmetic."""
 
 
 def opened(page: Page, url: str, kind: str, options: str) -> Locator:

@@ -42,7 +42,7 @@ def test_every_number_is_the_traces_own(page: Page, url: str, case: Case) -> Non
 
 
 def check_numbers(view: Locator, this: Ran, case: Case) -> None:
-    """Check numbers with a source against the trace, and recompute the others."""
+    """Check the numbers that name a place in a tensor against that tensor, and recompute the others."""
     shown = numbers(view)
     found = {name: in_trace(this, source) for name, (_, source) in shown.items()}
     of_trace = {name: value for name, value in found.items() if value is not None}
@@ -72,7 +72,7 @@ def check_numbers(view: Locator, this: Ran, case: Case) -> None:
 
 
 def check_vectors(view: Locator, this: Ran, case: Case) -> None:
-    """Check strips with a source against the trace, and recompute the others."""
+    """Check the strips that name a tensor against that tensor, and recompute the others."""
     strips = vectors(view)
     for name in ("q", "k", "v", "z"):
         copied, source = strips[name]
@@ -102,7 +102,7 @@ def check_vectors(view: Locator, this: Ran, case: Case) -> None:
 
 @pytest.mark.slow
 def test_what_happens_to_q_and_k_before_is_told(page: Page, url: str) -> None:
-    """Norms, rotary positions and shared heads; then a bias and no division."""
+    """Norms, rotary positions and shared heads; then a bias, and scores without the division."""
     view, this = opened(page, url, "rotary", CASES[4].options), CASES[4].ran()
     got, path = values(view), "decoder.layers.1.self_attn"
     for name, state in (("dot unnormed", "norm.input"), ("dot unrotated", "unrotated")):

@@ -1,4 +1,4 @@
-"""The words about a cell: the tokens read and written, why a weight is small, what is unknown."""
+"""The text about a cell: the tokens read and written, why a weight is small, what is unknown."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ RUNS = {
 
 
 def held_run(name: str = "short") -> ViewerRun:
-    """The viewer's run, with a second one, of other weights, to compare it with."""
+    """The run in the viewer's form, with a run of other weights to compare with."""
     return held_of(*RUNS[name])
 
 
@@ -88,7 +88,7 @@ def read_table(view: Locator, caption: str) -> list[list[str]]:
 
 
 def numbers_of(rows: list[list[str]]) -> list[list[str]]:
-    """The cells of a table without headings and sums."""
+    """The cells of a table, without headings and sums."""
     body = [row[1:] for row in rows[1:]]
     return body[:-1] if rows[-1][0] in ("received", "sum") else body
 
@@ -123,7 +123,7 @@ def shown(held: ViewerRun, attention: Attention, measure: str, head: int = HEAD)
 
 
 def with_reasons(texts: list[list[str]], allowed: NDArray[np.bool_], measure: str) -> list[list[str]]:
-    """Add the reason to masked cells, after the score if scores before the mask are shown."""
+    """Put the reason into masked cells, next to the score if scores are shown before the mask."""
     reason = "masked: future: comes after the query"
     told = f"%s ({reason})" if measure == "scores" else reason
     return [

@@ -41,7 +41,7 @@ def test_a_row_is_called_by_the_token_read_or_written_and_says_both(page: Page, 
 
 
 def spoken(text: str) -> str:
-    """A pattern for a text whose tokens are isolated from the surrounding text direction."""
+    """Regular expression for a text whose tokens are isolated from the surrounding text direction."""
     return re.escape(text).replace("“", "“\u2068").replace("”", "\u2069”")
 
 

@@ -109,7 +109,7 @@ def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
         tip = view.locator(".hl-tip:visible")
         expect(tip.locator(".value")).to_have_text(f"{values[:, 3].sum():.4f}")
         expect(tip).to_contain_text("receives")
-    # After a move rows no longer sum to 1: the sums are shown next to the matrix.
+    # Rows of moved lengths don't sum to 1, so their sums are shown next to them.
     hover(page, view, 2, values.shape[1])
     expect(view.locator(".hl-tip:visible .value")).to_have_text(f"{values[2].sum():.4f}")
 
