@@ -1,4 +1,4 @@
-"""The effect of positions in a run: added vectors, biases by distance, rotated queries and keys."""
+"""Positional information in a run: added vectors, biases by distance, rotated queries and keys."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ def _open_corpus(folder: TrainingFolder) -> tuple[EncodedCorpus, Coder, Coder]:
 
 
 def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
-    """What an encoded corpus depends on: the digests of the files (None if unreadable), and the options.
+    """The dependencies of an encoded corpus: digests of the files (None if unreadable), and options.
 
     If start_from's vocabularies are kept, their file is included.
 

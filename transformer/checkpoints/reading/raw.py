@@ -29,7 +29,7 @@ class Block:
 
     Attributes:
         offset: position of the first byte.
-        n_bytes: in total.
+        n_bytes: total size.
         dtype: item type, a key of ITEM_BYTES.
         crc: CRC-32; None if the format has none.
     """
@@ -76,7 +76,7 @@ class StoredTensor:
         shape: no size is zero; () for a single number.
         path: its file.
         offset: position of its first byte in that file.
-        n_bytes: in total.
+        n_bytes: total size.
     """
 
     name: str

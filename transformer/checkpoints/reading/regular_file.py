@@ -19,8 +19,8 @@ class RegularFile:
     """An open file of a checkpoint.
 
     Attributes:
-        path: of the file.
-        size: in bytes.
+        path: path of the file.
+        size: size in bytes.
     """
 
     def __init__(self, path: Path, file: BinaryIO) -> None:

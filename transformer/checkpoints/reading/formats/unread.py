@@ -67,14 +67,14 @@ _TENSORFLOW_DATA = re.compile(r"\.data-\d{5}-of-\d{5}$")
 
 
 def describe_name(name: str) -> tuple[str, str] | None:
-    """What a file or folder of this name is, and what to do; None for supported or unknown formats."""
+    """Describe a file or folder by its name, with advice; None for supported or unknown formats."""
     if _TENSORFLOW_DATA.search(name):
         return "holds the numbers of a TensorFlow checkpoint", _TENSORFLOW
     return next((said for ending, said in ENDINGS.items() if name.lower().endswith(ending)), None)
 
 
 def describe_zip(names: Collection[str]) -> str:
-    """What a zip archive not written by torch.save is, judging by its entries, and what to do."""
+    """Describe a zip archive not written by torch.save by its entries, with advice."""
     if "model.weights.h5" in names:
         return f"is a file of Keras, which is not read. {_PYTORCH}."
     return f"is a zip archive that torch.save did not write: unpack it, or save it again with {SAVE_WEIGHTS}."
@@ -86,7 +86,7 @@ def is_lfs_pointer(head: bytes) -> bool:
 
 
 def describe(head: bytes, name: str = "") -> str | None:
-    """What an unsupported file is and what to do, as a sentence without its subject; None for a checkpoint.
+    """Describe an unsupported file, with advice, as a sentence without its subject; None for a checkpoint.
 
     Args:
         head: its first bytes.
@@ -116,7 +116,7 @@ def describe(head: bytes, name: str = "") -> str | None:
 
 
 def _known(head: bytes, name: str) -> Iterator[tuple[str, str]]:
-    """What the file is and what to do: by its first bytes, then by its name."""
+    """Descriptions and advice: by the first bytes, then by the name."""
     for beginning, kind, advice in _BEGINNINGS:
         if head.startswith(beginning):
             yield kind, advice

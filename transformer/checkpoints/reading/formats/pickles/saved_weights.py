@@ -65,7 +65,7 @@ class SavedWeights:
 
         Args:
             value: as `read_pickle` returns it.
-            limits: of names, shapes and counts.
+            limits: limits on names, shapes and counts.
             wanted: which of the choices to take, in lower case; the first if it is not among them.
 
         Raises:

@@ -48,7 +48,7 @@ def find_home(
     Args:
         possible: key -> dictionary or module with tensors, not an optimizer's.
         wanted: the key to take where there are several, in lower case.
-        limits: of names and counts.
+        limits: limits on names and counts.
         is_state_dict: whether the dictionary also has tensors of its own.
     """
     keys = [key for key in possible if len(key) <= _LONGEST_KEY]
