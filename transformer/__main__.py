@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0, 1 for an error, 130 after Ctrl-C."""
     try:
-        # Imported here because it takes seconds: Ctrl-C must be quiet then too.
+        # Imported here because it takes seconds, during which Ctrl-C must be handled too.
         from transformer.cli.dispatch import run_command
 
         return run_command(sys.argv[1:] if arguments is None else arguments, write_page)
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_page(loaded: LoadedModel, run: Run, text: str, path: Path) -> None:
-    """Write a run as a page; given to the command from here, as pages are made by a package above it."""
+    """Write a run as a page; passed to the command from here, because a higher-level package makes pages."""
     from headlight.pages import write_page
 
     write_page(loaded, run, text, path)

@@ -1,4 +1,4 @@
-"""Choosing the device that a model runs on."""
+"""Chooses the device that a model runs on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class DeviceError(ValueError):
 
 
 def available_devices() -> list[str]:
-    """The devices of the machine, fastest first: CUDA, Apple's MPS, the CPU."""
-    import torch  # imported here: commands that need no torch catch the error above
+    """The machine's devices, fastest first: CUDA, Apple's MPS, the CPU."""
+    import torch  # imported here: commands that don't need torch also catch DeviceError
 
     cuda = ["cuda"] if torch.cuda.is_available() else []
     mps = ["mps"] if torch.backends.mps.is_available() else []
@@ -22,7 +22,7 @@ def available_devices() -> list[str]:
 
 
 def choose_device(name: str | None = None) -> torch.device:
-    """The device of a name; the fastest one when None.
+    """The device with this name; the fastest if None.
 
     Raises:
         DeviceError: when the machine has no such device.

@@ -1,4 +1,4 @@
-"""Errors of several packages; each message says what is wrong, where, and what to do."""
+"""Errors used by several packages; each message says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ _LONGEST_SHOWN = 80
 
 
 def shown(value: object) -> str:
-    """A value from a file, made safe for a message: shortened, control characters escaped."""
+    """Make a value from a file safe for a message: shortened, with control characters escaped."""
     text = repr(value[: _LONGEST_SHOWN + 1] if isinstance(value, str) else value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

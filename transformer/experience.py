@@ -1,4 +1,4 @@
-"""Statistics of a model's training data: lengths of translations, pieces that met in words, calibration."""
+"""Statistics of a model's training data: translation lengths, adjacent pieces in words, calibration."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from transformer.errors import CheckpointError
 EXPERIENCE = "experience.json"
 """The file next to a model's weights."""
 BEYOND = 1.5
-"""Tokens that a translation may have for each source token beyond the longest source in training."""
+"""Tokens allowed in a translation per source token beyond the longest training source."""
 _MOST_SOURCE, _MOST_JOINTS, _MOST_NUMBER = 100_000, 10_000_000, 1 << 40
-"""Limits on the entries of a file, which may come from anyone."""
+"""Limits on the entries of a file, which is untrusted."""
 _MOST_LETTERS = 100_000_000
-"""The total length of its words."""
+"""Limit on the total length of its words."""
 
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Some translations or words that a model was about equally sure of (Guo et al. 2017, section 2).
+    """Translations or words with similar confidence (Guo et al. 2017, section 2).
 
     Attributes:
-        claimed: the mean probability of being right that was claimed for them.
-        right: the share that was right.
-        count: how many they are.
+        claimed: mean predicted probability of being right.
+        right: share that was right.
+        count: number of translations or words.
     """
 
     claimed: float
@@ -39,13 +39,13 @@ class ReliabilityBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How often a model's output is right, by its confidence: measured on the validation pairs.
+    """How often a model's output is right, by its confidence, measured on validation pairs.
 
     Attributes:
-        weights: of a logistic regression on the features of `transformer.analysis.confidence`, the constant
-            last.
-        bins: of equal size, the least confident first; cross-validated.
-        brier: the mean squared difference between the claimed probability and 1 or 0, likewise.
+        weights: weights of a logistic regression on the features of `transformer.analysis.confidence`, with
+            the intercept last.
+        bins: bins of equal size, the least confident first; cross-validated.
+        brier: mean squared difference between the predicted probability and 1 or 0; cross-validated.
     """
 
     weights: tuple[float, ...]
@@ -69,7 +69,7 @@ class Calibration:
 
     @property
     def error(self) -> float:
-        """Expected calibration error: the mean distance between claimed and true accuracy over the bins."""
+        """Expected calibration error: mean difference between predicted and actual accuracy over the bins."""
         return sum(abs(one.claimed - one.right) * one.count for one in self.bins) / self.count
 
 
@@ -78,13 +78,13 @@ class Experience:
     """Statistics of the targets that a model was trained on.
 
     Attributes:
-        longest: the most tokens that a translation may have, by the tokens of its source, from 0: both as
-            `model_input.target_limit` counts them.
-        n_pieces: of the target's vocabulary.
-        joints: which pieces stood after which inside a word, (n,) sorted: before * n_pieces + after.
-        calibrations: of sentences and of words; None where it was not measured how often they are right.
-        translated: words of its sources, case-folded, that most translations do not have as they are; None
-            where that was not noted. All other words of a source were copied, or never seen.
+        longest: most tokens allowed in a translation, by the number of source tokens from 0; both counted as
+            in `model_input.target_limit`.
+        n_pieces: size of the target vocabulary.
+        joints: pairs of adjacent pieces inside a word as before * n_pieces + after, (n,) sorted.
+        calibrations: calibrations for sentences and words; None if not measured.
+        translated: case-folded source words that most translations do not copy; None if not recorded. All
+            other words were copied, or never seen.
     """
 
     longest: tuple[int, ...]
@@ -94,7 +94,7 @@ class Experience:
     translated: frozenset[str] | None = None
 
     def most_tokens(self, n_source: int) -> int:
-        """The most tokens that a translation of a source of so many has, `<eos>` counted on both sides."""
+        """The most tokens allowed in a translation of `n_source` tokens, counting `<eos>` on both sides."""
         last = len(self.longest) - 1
         return self.longest[min(n_source, last)] + int(BEYOND * max(0, n_source - last))
 
@@ -105,7 +105,7 @@ class Experience:
         return place < len(self.joints) and int(self.joints[place]) == code
 
     def to_plain(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; sorted joints are stored as the short gaps between them."""
+        """Convert to plain values for JSON; sorted joints are stored as the short gaps between them."""
         gaps = np.diff(self.joints, prepend=0)
         plain = {"longest": list(self.longest), "n_pieces": self.n_pieces, "joints": gaps.tolist()}
         if self.calibrations is not None:
@@ -120,10 +120,10 @@ def experience_from_plain(values: dict[str, Any], where: str, n_pieces: int) -> 
 
     Args:
         where: the file, for messages.
-        n_pieces: of the model's target vocabulary.
+        n_pieces: size of the model's target vocabulary.
 
     Raises:
-        CheckpointError: for anything else, or for another vocabulary.
+        CheckpointError: for invalid values, or another vocabulary.
     """
     longest = _whole_numbers(values, "longest", _MOST_SOURCE, where)
     gaps = _whole_numbers(values, "joints", _MOST_JOINTS, where)

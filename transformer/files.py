@@ -1,4 +1,4 @@
-"""Files written whole or not at all, even if the power fails; and locks."""
+"""Atomic file writes, safe even if the power fails; and locks."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CODE = Path(__file__).resolve().parents[1]
-"""The folder of the packages, which our own child processes need on their path."""
+"""The folder of the packages, which our child processes need on their path."""
 ASSETS = next((path for path in (CODE / "headlight" / "assets", CODE / "assets") if path.is_dir()), CODE)
-"""The shipped models and examples: inside the package where it is installed, next to it in a checkout."""
+"""The shipped models and examples: inside the installed package, next to it in a checkout."""
 
 
 def replace_all(
     writers: Mapping[Path, Callable[[Path], object]], *, between: Callable[[], object] = lambda: None
 ) -> None:
-    """Write files of one folder under temporary names, then rename them all.
+    """Write files in one folder under temporary names, then rename them all.
 
-    Existing files stay until all are written. Files and folder are synced to the disk.
+    Existing files stay until all new ones are written. Files and folder are synced to disk.
 
     Args:
-        writers: at least one file -> function that is given the path to write to.
-        between: called when all files are written and none is renamed yet.
+        writers: at least one file -> function that writes to the path it is given.
+        between: called after all files are written and before any is renamed.
 
     Raises:
-        OSError: when one can't be written, on a full disk say; existing files are unchanged.
+        OSError: when writing fails, for example on a full disk; existing files are unchanged.
     """
     parts = {path: path.with_name(f"{path.name}.part") for path in writers}
     try:
@@ -52,17 +52,17 @@ def replace_all(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text: see `replace_all`."""
+    """Write UTF-8 text; see `replace_all`."""
     replace_all({path: lambda part: part.write_text(text, encoding="utf-8")})
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write bytes: see `replace_all`."""
+    """Write bytes; see `replace_all`."""
     replace_all({path: lambda part: part.write_bytes(content)})
 
 
 def check_place(path: Path) -> None:
-    """Refuse a path that no file can be written to, before the work of making its contents.
+    """Refuse a path that can't be written to, before its contents are computed.
 
     Raises:
         IsADirectoryError, FileNotFoundError: with a message for the user.
@@ -74,27 +74,27 @@ def check_place(path: Path) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write JSON: see `replace_all`."""
+    """Write JSON; see `replace_all`."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Write a safetensors file: see `replace_all`."""
+    """Write a safetensors file; see `replace_all`."""
     replace_all({path: partial(save_tensors, tensors=tensors, metadata=metadata)})
 
 
 def save_tensors(part: Path, *, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None) -> None:
-    """Write a safetensors file with the usual permissions: a writer for `replace_all`.
+    """Write a safetensors file with the usual permissions, as a writer for `replace_all`.
 
     Raises:
-        OSError: when it can't be written.
+        OSError: when writing fails.
     """
-    # Imported here because it imports torch, which finding the shipped models doesn't need.
+    # Imported here because they import torch, which finding the shipped models does not need.
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     part.touch()
-    mode = part.stat().st_mode  # the library makes the file readable by its owner only
+    mode = part.stat().st_mode  # the library makes the file readable only by its owner
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         save_file(plain, part, metadata)
@@ -104,8 +104,8 @@ def save_tensors(part: Path, *, tensors: Mapping[str, Tensor], metadata: dict[st
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder's entries to the disk."""
-    if os.name == "nt":  # Windows can't open folders, and syncs their entries with the files
+    """Sync a folder's entries to disk."""
+    if os.name == "nt":  # Windows can't open folders; it syncs their entries with the files
         return
     number = os.open(folder, os.O_RDONLY)
     try:
@@ -115,7 +115,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def digest(path: Path) -> str | None:
-    """SHA-256 of a file's contents; None when it can't be read."""
+    """SHA-256 of a file's contents; None if it can't be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -129,7 +129,7 @@ class LockedError(Exception):
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock file; the system releases it when this process ends, however it ends.
+    """Hold a lock file; the system releases it when this process ends for any reason.
 
     Raises:
         LockedError: when another process holds it.

@@ -1,6 +1,6 @@
-"""A model in memory with its coders and settings. Running, drawing and testing stand on it.
+"""A model in memory with its coders and settings, the basis of running, drawing and testing.
 
-It knows nothing of files: `transformer.checkpoints` opens and saves it.
+Independent of files: `transformer.checkpoints` opens and saves it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from transformer.text.vocabulary import BOS_ID, EOS_ID
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationSettings:
-    """The settings that a model came with; without any, greedy decoding.
+    """A model's own decoding settings; the default is greedy decoding.
 
-    What a target begins with, ends with, and never has in it, is not here: that holds for every decoding.
+    Start ids, end ids and suppressed ids are not included: they apply to every decoding.
 
     Attributes:
-        beam_size: hypotheses that are followed at a time; 1 is greedy decoding.
-        length_penalty: the exponent of a hypothesis's length, by which its log-probability is divided: in
-            `beam.length_penalty` the form "power".
-        no_repeat_ngram_size: as of `DecodingRequest`; None where they say nothing of it.
-        forced_end_id: as of `DecodingRequest`.
-        not_applied: what else they say, as a user reads it ("repetition_penalty 1.2"), and Headlight leaves
-            out.
+        beam_size: number of hypotheses followed at once; 1 is greedy decoding.
+        length_penalty: exponent of a hypothesis's length, which divides its log-probability: form "power" of
+            `beam.length_penalty`.
+        no_repeat_ngram_size: as in `DecodingRequest`; None if not set.
+        forced_end_id: as in `DecodingRequest`.
+        not_applied: other settings that Headlight ignores, as shown to users ("repetition_penalty 1.2").
     """
 
     beam_size: int = 1
@@ -37,11 +36,11 @@ class GenerationSettings:
 
     @property
     def are_greedy(self) -> bool:
-        """True if they amount to plain greedy decoding."""
+        """True if the settings amount to plain greedy decoding."""
         return self.beam_size == 1 and not self.no_repeat_ngram_size and self.forced_end_id is None
 
     def __str__(self) -> str:
-        """In words: 4 beams, log-probability / length^0.6, no 3 tokens twice."""
+        """In words: "4 beams, log-probability / length^0.6, no 3 tokens in a row twice"."""
         words = ["greedy"]
         if self.beam_size > 1:
             words = [f"{self.beam_size} beams", f"log-probability / length^{self.length_penalty:g}"]
@@ -54,7 +53,7 @@ class GenerationSettings:
 
 
 NO_SETTINGS = GenerationSettings()
-"""The settings of a model that came without any."""
+"""The settings of a model without any of its own."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,14 +61,14 @@ class LoadedModel:
     """A model with its coders, settings and statistics.
 
     Attributes:
-        name: as shown to people.
-        model: in eval mode, its parameters frozen.
-        source: the coder of the encoder's side; without an encoder the same as `target`.
-        target: the coder of the decoder's side; without a decoder the same as `source`.
-        card: the text of its model card, Markdown.
-        start_ids: what a decoder that has a source begins its target with.
-        end_ids: the ids that end a target; the first is the one that a given target ends with.
-        settings: its makers' decoding settings.
+        name: the name shown to users.
+        model: the model in eval mode, with frozen parameters.
+        source: the coder of the encoder's side; without an encoder, the same as `target`.
+        target: the coder of the decoder's side; without a decoder, the same as `source`.
+        card: its model card in Markdown.
+        start_ids: ids that a target begins with in a model with an encoder.
+        end_ids: ids that end a target; given targets end with the first.
+        settings: its authors' decoding settings.
         experience: statistics of its training data; None if unknown.
     """
 
@@ -93,5 +92,5 @@ class LoadedModel:
 
 
 def freeze(model: Transformer) -> Transformer:
-    """Set eval mode and turn gradients off, as a model shared by many users needs."""
+    """Set eval mode and turn gradients off, as required for a model shared by many users."""
     return model.eval().requires_grad_(False)

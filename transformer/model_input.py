@@ -1,4 +1,4 @@
-"""The inputs of a model's stacks: a typed sentence's tokens and the special tokens around them."""
+"""Inputs of a model's stacks: the tokens of a typed sentence and the special tokens around them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from transformer.text.copied import CopiedWords, looks_like_a_name, words_of
 from transformer.text.subwords import SubwordCoder
 
 MOST_CONTINUED = 30
-"""The most tokens that continue a prompt: a language model may never produce an end token."""
+"""Most tokens generated after a prompt, because a language model may never produce an end token."""
 USUAL_NO_REPEAT = 6
-"""No run of this many sub-words may come twice in a translation, unless the model's own settings differ.
+"""Size of the sub-word n-grams that a translation must not repeat, unless the model's settings differ.
 
-Few enough that a loop is left soon, and so many that right translations are not hit: of 418,514 Italian ones
-that en-it has learnt from, 1.8 in 1,000 have 3 in a row twice, 0.61 have 4, 0.21 have 5, 0.07 have 6, 0.03
-have 7 and 0.01 have 8.
+Small enough to break loops early, and large enough not to affect right translations: of en-it's 418,514
+Italian training sentences, 1.8 in 1,000 repeat a 3-gram, 0.61 a 4-gram, 0.21 a 5-gram, 0.07 a 6-gram, 0.03 a
+7-gram and 0.01 an 8-gram.
 """
 
 
@@ -32,10 +32,10 @@ class Input:
     """The input of one stack.
 
     Attributes:
-        sentence: without the special tokens that frame it.
-        ids: T ids, the special ones included.
-        tokens: the T tokens, as shown.
-        first: the position of the sentence's first token; what is before or after it is special.
+        sentence: the sentence without the special tokens that frame it.
+        ids: T ids, including special ones.
+        tokens: the T tokens as shown.
+        first: position of the sentence's first token; tokens before and after the sentence are special.
     """
 
     sentence: EncodedSentence
@@ -44,7 +44,7 @@ class Input:
     first: int
 
     def followed_by(self, more: EncodedSentence) -> Input:
-        """Append more tokens of the same sentence; nothing may follow it yet."""
+        """Append more tokens of the same sentence, which must have nothing after it yet."""
         return replace(
             self,
             sentence=_joined(self.sentence, more),
@@ -60,7 +60,7 @@ class Beginning:
     Attributes:
         encoder: the encoder's input; None without an encoder.
         decoder: the decoder's first tokens: <bos>, or a prompt.
-        limit: the most tokens to generate after them.
+        limit: most tokens to generate after them.
     """
 
     encoder: Input | None
@@ -69,28 +69,28 @@ class Beginning:
 
     @property
     def sources(self) -> list[Input]:
-        """The encoder's input as a batch: of one sentence, or empty without an encoder."""
+        """The encoder's input as a batch of one sentence, or empty without an encoder."""
         return [] if self.encoder is None else [self.encoder]
 
     @property
     def source_ids(self) -> list[tuple[int, ...]]:
-        """The encoder's input as a list: one, or none without an encoder."""
+        """The ids of `sources`."""
         return [one.ids for one in self.sources]
 
 
 def encode_sentence(
     loaded: LoadedModel, side: Literal["source", "target"], text: str, what: str
 ) -> EncodedSentence:
-    """The tokens and ids of a typed sentence.
+    """Encode a typed sentence.
 
     Args:
-        side: "source" for a source or a prompt, which the coder frames; "target" for a target, which
-            follows `start_ids`.
-        what: names the sentence in the message of an error.
+        side: "source" for a source or prompt, which the coder frames; "target" for a target, which follows
+            `start_ids`.
+        what: name of the sentence in error messages.
 
     Raises:
-        SentenceError: for no words at all, or too many, or a token that the model has no embedding for, or
-            a text that the tokenizer fails on.
+        SentenceError: for a text without words, with too many tokens, with a token that has no embedding, or
+            on which the tokenizer fails.
     """
     is_source = side == "source"
     coder = loaded.source if is_source else loaded.target
@@ -112,10 +112,10 @@ def encode_sentence(
 def encode_continuation(
     loaded: LoadedModel, prompt: EncodedSentence, text: str, continuation: str
 ) -> EncodedSentence:
-    """The tokens of a typed continuation, without those of its prompt.
+    """Encode a typed continuation, without the tokens of its prompt.
 
-    Both are read as one text, with a space between them if the continuation begins with a word: tokens of
-    sub-words begin with that space.
+    Both are encoded as one text, with a space between them if the continuation begins with a word, because
+    sub-word tokens include that space.
 
     Raises:
         SentenceError: when both together are too long.
@@ -133,7 +133,7 @@ def encode_continuation(
 def reads_as(
     loaded: LoadedModel, source: EncodedSentence, text: str, target: str, ids: Sequence[int]
 ) -> bool:
-    """True if a target typed after a source or prompt would be encoded as these ids."""
+    """True if a target typed for a source or prompt would be encoded as these ids."""
     try:
         if loaded.model.config.n_encoder_layers:
             typed = encode_sentence(loaded, "target", target, "target")
@@ -154,7 +154,7 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
 
     Args:
         loaded: a model with a decoder.
-        source: what the encoder is to read or, without an encoder, the prompt.
+        source: the source for the encoder or, without an encoder, the prompt.
     """
     if loaded.model.config.kind == "decoder-only":
         prompt = _framed(loaded.target, source)
@@ -172,11 +172,11 @@ def beginning(loaded: LoadedModel, source: EncodedSentence) -> Beginning:
 
 
 def target_limit(loaded: LoadedModel, n_read: int) -> int:
-    """The limit of every decoding: the most tokens generated for a source or prompt of `n_read` tokens.
+    """The length limit of every decoding: most tokens generated for a source or prompt of `n_read` tokens.
 
     Args:
-        n_read: tokens that the encoder reads of a source or, without an encoder, the decoder of a prompt; the
-            special ones around it counted.
+        n_read: number of tokens that the encoder reads (without an encoder, the decoder's prompt), including
+            special tokens.
     """
     if loaded.model.config.kind == "decoder-only":
         return min(max_new_tokens(loaded.model, n_read), MOST_CONTINUED)
@@ -186,11 +186,11 @@ def target_limit(loaded: LoadedModel, n_read: int) -> int:
 
 
 def no_repeat_ngram_size(loaded: LoadedModel) -> int:
-    """The length of token runs that the app's decoding doesn't repeat; 0 allows any repetition.
+    """The size of n-grams that the app's decoding does not repeat; 0 allows any repetition.
 
-    What the model's makers say, else `USUAL_NO_REPEAT` for a model that translates in sub-words. One of whole
-    words, as those of the built-in tasks are, must be able to copy and sort; what a language model continues
-    may be a list or a refrain.
+    The model's own setting if any, else `USUAL_NO_REPEAT` for a translation model with sub-words. Models with
+    whole words, such as those of the built-in tasks, must be able to copy and sort; a language model may
+    continue a list or a refrain.
     """
     told = loaded.settings.no_repeat_ngram_size
     if told is not None:
@@ -200,10 +200,10 @@ def no_repeat_ngram_size(loaded: LoadedModel) -> int:
 
 
 def copied_words(loaded: LoadedModel, source: Sequence[int]) -> CopiedWords | None:
-    """The names and numbers of a source that this model's translation of it spells as they are.
+    """The names and numbers of a source that this model's translations must copy.
 
-    Names are words with a capital that it did not learn to translate: it saw them copied, or never. None
-    where that was not noted, or the model is of whole words.
+    Names are capitalised words that the model did not learn to translate: it saw them copied, or never. None
+    if this was not recorded, or the model has whole words.
     """
     seen = loaded.experience
     if seen is None or seen.translated is None or not isinstance(loaded.target, SubwordCoder):
@@ -215,12 +215,12 @@ def copied_words(loaded: LoadedModel, source: Sequence[int]) -> CopiedWords | No
 
 
 def _with_names_in(word: str) -> list[str]:
-    """A word and the names that its hyphens join, in small letters: "Spanish" of "Spanish-speaking"."""
+    """A word and the names in its hyphenated parts, case-folded: also "spanish" for "Spanish-speaking"."""
     return [one.casefold() for one in (word, *filter(looks_like_a_name, word.split("-")))]
 
 
 def why_stopped(loaded: LoadedModel, ending: Ending | None, n_tokens: int) -> str:
-    """A sentence for the user if a limit ended the target; empty otherwise."""
+    """A message to the user if a limit ended the target; empty otherwise."""
     if ending == "positions":
         return f"Stopped at the model's limit of {loaded.model.config.max_len:,} positions."
     if ending == "limit":
@@ -238,12 +238,11 @@ def decoding_request(
     no_repeat: int | None = None,
     sources: Sequence[Sequence[int]] = (),
 ) -> DecodingRequest:
-    """What is asked of a decoding in this model: `limit` counts the prefix too, so it is above its length.
+    """The decoding request for this model; `limit` includes the prefix, so it must exceed its length.
 
-    With `settings`, such as the model's own, tokens are closed and ends forced by them alone, and the length
-    penalty has their form. Without them `no_repeat` tokens in a row do not come twice: as many as
-    `no_repeat_ngram_size` says where that is None; and of the `sources`, one per row as the encoder reads
-    them, `copied_words` are copied.
+    With `settings`, such as the model's own, only these exclude tokens and force an end, and the length
+    penalty has form "power". Without them, n-grams of size `no_repeat` (by default `no_repeat_ngram_size`)
+    are not repeated, and the `copied_words` of the `sources` (encoder inputs, one per row) are copied.
     """
     n_given = len(prefix)
     closing = no_repeat_ngram_size(loaded) if no_repeat is None else no_repeat
@@ -266,9 +265,9 @@ def decoding_request(
 
 
 def padded(loaded: LoadedModel, rows: Sequence[Sequence[int]]) -> Tensor:
-    """A batch of ids (B, T) where the model is, filled up with its padding.
+    """A padded batch of ids (B, T) on the model's device.
 
-    Where the model knows no padding, the shorter rows end with 0: fit for a decoder, which looks back.
+    Without a padding id, shorter rows end with 0, which is harmless in a decoder, since it only looks back.
     """
     device = next(loaded.model.parameters()).device
     return pad(rows, max(loaded.model.config.pad_id, 0)).to(device)

@@ -1,4 +1,4 @@
-"""A sentence through a model: text to ids, ids to every recorded tensor, tensors to text."""
+"""Runs a sentence through a model: text to ids, ids to all recorded tensors, tensors to text."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from transformer.model_input import (
     encoder_input,
     padded,
 )
-from transformer.model_input import encode_sentence as encode_sentence  # for whoever runs sentences
+from transformer.model_input import encode_sentence as encode_sentence  # re-exported
 from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
 
 FILLED = "(filled)"
-"""Shown after the end of a shorter sentence in a batch where the model has no padding token."""
+"""Shown after the end of shorter sentences in a batch if the model has no padding token."""
 
 OnStep = Callable[[DecodingStep, int], None]
 """Called with each generated step and the largest possible number of steps."""
@@ -44,22 +44,21 @@ OnStep = Callable[[DecodingStep, int], None]
 
 @dataclass(frozen=True)
 class Run:
-    """One sentence in one model, with every recorded tensor.
+    """One sentence run through one model, with every recorded tensor.
 
     Attributes:
-        source: as typed: what the encoder reads or, without an encoder, the prompt that the decoder
-            continues.
+        source: the typed source or, without an encoder, the prompt.
         target: the tokens that follow the decoder's first; empty without a decoder.
-        generated: whether the model chose the steps' tokens itself (else they were given: teacher forcing).
-        ending: why the target ended; None of a given one without an end, and without a decoder.
-        steps: of a decoder: after its first tokens and after each of the target's, the next token and the
-            best k. Of a masked language model, which has no decoder: at each masked position the best ones;
-            without a mask, at each position the token that stands there. None without a generator.
-        translation: the output as text: the target; the prompt and its continuation; the sentence
-            with its masks filled.
-        encoder_input: what the encoder read; None without one.
-        decoder_input: what the decoder read, a prompt included; None without one.
-        trace: of the forward over all of it, batch of one, on the CPU.
+        generated: whether the model chose the steps' tokens; otherwise they were given (teacher forcing).
+        ending: why the target ended; None for a given target without an end, and without a decoder.
+        steps: for a decoder, the next token and the best k after its first tokens and after each target
+            token. For a masked language model, which has no decoder, the best tokens at each masked position
+            or, without masks, the actual token at each position. Empty without a generator.
+        translation: the output as text: the target, the prompt with its continuation, or the sentence with
+            its masks filled.
+        encoder_input: the encoder's input; None without an encoder.
+        decoder_input: the decoder's input, including a prompt; None without a decoder.
+        trace: trace of the forward pass over all of it, as a batch of one, on the CPU.
     """
 
     source: EncodedSentence
@@ -74,22 +73,22 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """True if the target ended."""
+        """True if the target ended with an end token."""
         return self.ending == "end"
 
     @property
     def target_ids(self) -> tuple[int, ...]:
-        """The decoder's input: T ids that begin with <bos>, or with the prompt."""
+        """The decoder's input: T ids, beginning with <bos> or the prompt."""
         return () if self.decoder_input is None else self.decoder_input.ids
 
     @property
     def has_numbers(self) -> bool:
-        """True if the scores were finite at every step: broken weights give NaN."""
+        """True if the probabilities are finite at every step; broken weights give NaN."""
         return all(math.isfinite(step.probability) for step in self.steps)
 
     @property
     def target_logits(self) -> Tensor:
-        """(tokens of the target + 1, V): row i gives the logits that token i of the target is chosen from."""
+        """Logits (target tokens + 1, V); row i is the one that target token i is chosen from."""
         return self.trace["logits"][0, len(self.target_ids) - len(self.target.ids) - 1 :]
 
 
@@ -99,14 +98,14 @@ def run_sentence(
     """Run one sentence, and generate its target greedily unless one is given.
 
     Args:
-        text: as typed: the source sentence, or the prompt.
-        target: the target sentence, or the prompt's continuation, as typed; blank lets the model generate
-            it, if it can. Not used without a decoder.
+        text: the typed source sentence or prompt.
+        target: the typed target sentence or continuation; if blank, the model generates it, if it can. Not
+            used without a decoder.
         top_k: number of best next tokens recorded at each step.
         on_step: called after each generated token; see `OnStep`.
 
     Raises:
-        SentenceError: for a sentence without words, or with more than the model has positions for.
+        SentenceError: for a sentence without words, or with more tokens than the model has positions.
     """
     source = encode_sentence(loaded, "source", text, "sentence")
     if loaded.model.config.kind == "encoder-only":
@@ -130,14 +129,14 @@ def generate(
     on_step: OnStep | None = None,
     begin: Beginning | None = None,
 ) -> Run:
-    """Run a source with the target that the model generates greedily.
+    """Generate a source's target greedily, and run both.
 
     Args:
         loaded: a model with a decoder and a generator.
         source: the source, or the prompt.
         top_k: number of best next tokens recorded at each step.
         on_step: called after each generated token; see `OnStep`.
-        begin: what is decoded from, if not what `beginning` makes of the source.
+        begin: start of the decoding, if not `beginning(loaded, source)`.
     """
     begin = begin or beginning(loaded, source)
     steps = []
@@ -220,10 +219,10 @@ def force(
         source: the source, or the prompt.
         target: the tokens that follow the decoder's first.
         top_k: number of best next tokens recorded at each step.
-        ends: whether the target ends with the last token; the last step is then the first of the model's
-            `end_ids`, if it has any. Where the target fills all positions and one more, as one that was
-            generated may, its last token is in the last step and is not read.
-        begin: what the target follows, where that is not what `beginning` makes of the source.
+        ends: whether the target ends after the last token; the last step is then the first of the model's
+            `end_ids`, if it has any. If the target has one token more than there are positions, as a
+            generated one may, its last token is in the last step but not read.
+        begin: start of the decoding, if not `beginning(loaded, source)`.
     """
     begin = begin or beginning(loaded, source)
     is_cut = len(begin.decoder.ids) + len(target.ids) == loaded.model.config.max_len + 1
@@ -269,11 +268,11 @@ def search(
     """Search for the best `beam_size` targets of a source or prompt; the tree records every step.
 
     Args:
-        beam_size: number of hypotheses kept at each step.
-        alpha: of the length penalty.
-        prefix: ids that the targets begin with, fewer than the limit of `beginning`.
-        settings: such as the model's own, whose rules are kept: see `decoding_request`.
-        no_repeat: tokens in a row that do not come twice, where there are no settings: see there too.
+        beam_size: number of hypotheses followed at each step.
+        alpha: exponent of the length penalty.
+        prefix: ids that targets begin with, fewer than the limit of `beginning`.
+        settings: decoding settings to apply, such as the model's own: see `decoding_request`.
+        no_repeat: size of n-grams that must not repeat, if there are no settings: see `decoding_request`.
     """
     begin = beginning(loaded, source)
     request = decoding_request(
@@ -292,9 +291,9 @@ def draw_target(
     top_p: float = 1.0,
     prefix: Sequence[int] = (),
 ) -> Target:
-    """Sample a target for a source; the prefix is part of it.
+    """Sample a target for a source; it includes the prefix.
 
-    The same seed draws the same target, and tokens in a row may come twice. The other arguments are those of
+    The same seed gives the same target, and n-grams may repeat. Other arguments as in
     `transformer.decoding.sampling.sample`.
     """
     begin = beginning(loaded, source)
@@ -313,11 +312,11 @@ def draw_target(
 def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trace:
     """Run several sentences as one padded batch.
 
-    In an encoder-decoder each has the target that the model generates for it, if it can. A decoder without an
-    encoder reads the prompts alone.
+    In an encoder-decoder, each sentence has the target that the model generates for it, if it can. A decoder
+    without an encoder only reads the prompts.
 
     Raises:
-        SentenceError: for sentences of several lengths in an encoder that knows no padding.
+        SentenceError: for sentences of different lengths in an encoder without a padding id.
     """
     config = loaded.model.config
     if config.kind == "decoder-only":
@@ -337,7 +336,7 @@ def trace_batch(loaded: LoadedModel, sources: Sequence[EncodedSentence]) -> Trac
     limits = [begin.limit for begin in begins]
     request = decoding_request(loaded, loaded.start_ids, limits, sources=ids)
     targets = greedy_batch(loaded.model, padded(loaded, ids), request)
-    # At the limit the last token is chosen but not read, as in a run of one sentence.
+    # At the limit the last token is chosen but not read, as in the run of a single sentence.
     decoder_inputs = [
         begin.decoder.followed_by(loaded.target.describe_ids(target.ids[: begin.limit - 1]))
         for begin, target in zip(begins, targets, strict=True)
@@ -351,7 +350,7 @@ def _source_ids(loaded: LoadedModel, begin: Beginning) -> Tensor | None:
 
 @torch.inference_mode()
 def trace_inputs(loaded: LoadedModel, sources: Sequence[Input], targets: Sequence[Input]) -> Trace:
-    """Run a batch and record every tensor; the input of a missing stack is empty."""
+    """Run a batch and record every tensor; the input for a missing stack is empty."""
     recorder = Recorder()
     loaded.model(
         padded(loaded, [one.ids for one in sources]) if sources else None,

@@ -1,1 +1,1 @@
-"""Labelled arrays computed from the trace of a run, and ``doctor``, which examines a checkpoint."""
+"""Labelled arrays computed from a run's trace, and ``doctor``, which examines a checkpoint."""

@@ -1,4 +1,4 @@
-"""A model drawn as a tree of text: its parts in forward order, repeated layers drawn once."""
+"""Draws a model as a text tree: its parts in forward order, with identical layers drawn once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.model.choices import NORM_PLACES
 from transformer.model.config import TransformerConfig
 
 _WHOLE = ("_attn", "feed_forward")
-"""Parts whose matrices are not drawn: heads and widths give their shapes."""
+"""Parts whose matrices are not drawn: their heads and widths determine the shapes."""
 _IN_ATTENTION = ("relative", "rotary")
 """Positions applied inside the layers rather than to the embeddings."""
 _MIDDLE, _LAST = ("├─ ", "│  "), ("└─ ", "   ")
@@ -22,10 +22,10 @@ class Branch:
     """One line of the drawing.
 
     Attributes:
-        lines: the tree's strokes before the name: "│  ├─ ".
-        name: the part and how often it is repeated: "6 × layer".
-        detail: its sizes and choices.
-        n_parameters: of the part; of a single layer where identical layers are grouped.
+        lines: the tree lines before the name, such as "│ ├─ ".
+        name: the part and its number of repetitions, such as "6 × layer".
+        detail: its sizes and configuration.
+        n_parameters: number of parameters of the part, or of one layer where identical layers are grouped.
     """
 
     lines: str
@@ -35,7 +35,7 @@ class Branch:
 
 
 def drawing(config: TransformerConfig, parts: Sequence[Part]) -> list[Branch]:
-    """Draw the parts of a model, as `parts.parts_of` gives them."""
+    """Draw the parts of a model, as returned by `parts.parts_of`."""
     return list(_branches(config, parts, "", top=True))
 
 
@@ -57,7 +57,7 @@ def _branches(
 
 
 def _unfolded(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts, with a list of layers replaced by its layers."""
+    """The parts, with each layer list replaced by its layers."""
     for part in parts:
         if part.parts and all(inner.name.isdecimal() for inner in part.parts):
             yield from part.parts
@@ -66,7 +66,7 @@ def _unfolded(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _alike(parts: Iterator[Part]) -> Iterator[list[Part]]:
-    """Group neighbouring layers with the same structure."""
+    """Group consecutive layers with the same structure."""
     for _, group in groupby(parts, key=lambda part: _make(part) if part.name.isdecimal() else part.path):
         yield list(group)
 
@@ -106,18 +106,18 @@ def _detail(config: TransformerConfig, part: Part) -> str:
 
 
 def _layer_notes(config: TransformerConfig) -> list[str]:
-    """Anything unusual in how sublayers are added to the residual stream."""
+    """Notes on unusual ways of adding sublayers to the residual stream."""
     notes = ["attention and feed-forward in parallel"] if config.parallel_residual else []
     return notes + ([f"outputs times {config.residual_scale:g}"] if config.residual_scale != 1 else [])
 
 
 def _within(sentence: str) -> str:
-    """A sentence as a list item: no capital, no full stop."""
+    """A sentence as a list item, without capital or full stop."""
     return sentence[0].lower() + sentence[1:].rstrip(".")
 
 
 def attention_notes(config: TransformerConfig, *, is_cross: bool) -> list[str]:
-    """Describe anything unusual in an attention: its scale, its soft cap, rotary dimensions, its mask."""
+    """Notes on unusual features of an attention: scale, soft cap, rotary dimensions, mask."""
     notes = []
     if config.attention_scale is not True:
         by = (

@@ -1,4 +1,4 @@
-"""A run's attention as labelled arrays."""
+"""Attention of a run as labelled arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODULES: dict[Attention, tuple[Stack, AttentionName]] = {
     "decoder": ("decoder", "self_attn"),
     "cross": ("decoder", "cross_attn"),
 }
-"""Where each attention lives in the model."""
+"""Stack and module of each attention."""
 
 STACKS: tuple[Stack, ...] = ("encoder", "decoder")
 
@@ -32,18 +32,18 @@ ATTENTION_LABELS: dict[Attention, str] = {
 }
 
 FUTURE = "future: comes after the query"
-"""Why a causal mask closes a cell."""
+"""Reason why a causal mask closes a cell."""
 
 
 @dataclass(frozen=True)
 class AttentionMaps:
-    """One attention of one sentence, with all its layers and heads.
+    """One attention for one sentence, with all layers and heads.
 
     Attributes:
-        values: (L, H, Q, K) float32; a closed cell is 0 in weights, -inf in scores after the mask.
+        values: (L, H, Q, K) float32; closed cells are 0 in weights, -inf in scores after the mask.
         allowed: (Q, K) bool, True = may attend; all True for scores before the mask.
         query_tokens, key_tokens: Q and K tokens.
-        measure: what the values are.
+        measure: kind of values.
     """
 
     values: NDArray[np.float32]
@@ -77,7 +77,7 @@ class Words:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """(W,): the position of each word's first token."""
+        """Position of each word's first token: (W,)."""
         return np.flatnonzero(np.diff(self.word_of, prepend=-1))
 
     def tokens(self, word: int) -> range:
@@ -102,14 +102,14 @@ def attentions(trace: Trace) -> list[Attention]:
 
 
 def n_layers(trace: Trace, attention: Attention) -> int:
-    """How many layers have this attention."""
+    """Number of layers with this attention."""
     return trace.n_layers(MODULES[attention][0])
 
 
 def attention_maps(
     trace: Trace, attention: Attention, measure: Measure, sentence: int = 0, *, layer: int | None = None
 ) -> AttentionMaps:
-    """Build the maps of all heads for one sentence of the batch, for all layers or a single one."""
+    """Build the maps of all heads for one sentence of the batch, for all layers or one."""
     layers = range(n_layers(trace, attention)) if layer is None else [layer]
     records = [attention_record(trace, attention, number) for number in layers]
     mask = records[0].mask[sentence, 0].numpy()  # (Q, K), the same in every layer
@@ -168,9 +168,9 @@ def attention_words(run: Run, attention: Attention) -> tuple[Words, Words]:
 
 
 def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
-    """Combine weights into maps between words: keys are summed and queries averaged, so rows still sum to 1.
+    """Combine weights into maps between words: summed over keys and averaged over queries, so rows sum to 1.
 
-    A cell is closed where all cells between the two words' tokens are.
+    A cell is closed if all cells between the two words' tokens are.
     """
     sizes = np.diff([*queries.starts, len(queries.word_of)])
     summed = np.add.reduceat(maps.values, keys.starts, axis=-1, dtype=np.float64)  # (L, H, Q, words)
@@ -186,15 +186,15 @@ def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
 
 
 def closed_reasons(allowed: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
-    """Why cells of a single sentence's mask (Q, K; True = may attend) are closed: reason -> (Q, K) bool.
+    """Why cells of a sentence's mask (Q, K; True = may attend) are closed: reason -> (Q, K) bool.
 
-    The last query may look at everything before it, so a key that is closed to it is padding, as users can
-    type it.
+    The last query may attend to everything before it, so a key that is closed to it is padding, which users
+    can type.
     """
     padding = np.broadcast_to(~allowed[-1], allowed.shape)
     return {FUTURE: ~allowed & ~padding, "padding": padding}
 
 
 def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:
-    """The `closed_reasons` of a single sentence's maps that close any cell."""
+    """The `closed_reasons` that close any cell in a sentence's maps."""
     return {reason: cells for reason, cells in closed_reasons(maps.allowed).items() if cells.any()}

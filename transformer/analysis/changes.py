@@ -1,4 +1,4 @@
-"""Two runs of the same tokens compared tensor by tensor: where they first differ, and where most."""
+"""Compares two runs of the same tokens tensor by tensor: where they first differ, and where most."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ STAGES = (
     "feed_forward.out",
     "logits",
 )
-"""Endings of the compared tensors' paths, one or more per module."""
+"""Path suffixes of the compared tensors, one or more per module."""
 PARTED = 1e-3
-"""A larger change can't be rounding: summing in another order changes a run by about 1e-6."""
+"""Threshold above which a change can't be rounding: summing in another order changes a run by about 1e-6."""
 MODULES = {
     "src_embedding": "source embedding",
     "tgt_embedding": "target embedding",
@@ -40,7 +40,7 @@ MODULES = {
     "norm": "norm",
     "generator_transform": "generator",
 }
-"""Modules in words, by their names in a path."""
+"""Name of a module in a path -> its name in words."""
 TENSORS = {
     "tokens": "embeddings of the tokens",
     "positions": "positional encoding",
@@ -48,19 +48,18 @@ TENSORS = {
     "out": "output",
     "result": "output",
 }
-"""Tensors in words, by their names in a path."""
+"""Name of a tensor in a path -> its name in words."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """The distance of a tensor from the same tensor of another run.
+    """The distance between the same tensor in two runs.
 
     Attributes:
-        path: of the tensor.
-        size: 0 where they are equal, 1 where they have nothing in common or one is not finite: see
-            `distance`.
+        path: path of the tensor.
+        size: from 0 (equal) to 1; also 1 if one is not finite: see `distance`.
         head: the head concerned; None for the whole tensor.
-        missing: true if the other run lacks it or has it in another shape; the size is then 1.
+        missing: true if the other run lacks the tensor or has another shape; the size is then 1.
     """
 
     path: str
@@ -70,7 +69,7 @@ class Change:
 
 
 def distance(a: Tensor, b: Tensor) -> float:
-    """|a - b| / (|a| + |b|) of two tensors of one shape, from 0 (equal) to 1."""
+    """|a - b| / (|a| + |b|) of two tensors of the same shape, from 0 (equal) to 1."""
     a, b = a.double(), b.double()
     if not (a.isfinite().all() and b.isfinite().all()):
         return 1.0
@@ -103,12 +102,12 @@ def head_changes(sound: Trace, broken: Trace) -> list[Change]:
 
 
 def first_parted(found: list[Change]) -> Change | None:
-    """The first stage that differs; None if all are equal."""
+    """The first stage that differs by more than rounding; None if there is none."""
     return next((change for change in found if change.size > PARTED), None)
 
 
 def in_words(path: str, head: int | None = None) -> str:
-    """The path of a tensor in words: "encoder, layer 0, self-attention, head 2: weights"."""
+    """The path of a tensor in words, such as "encoder, layer 0, self-attention, head 2: weights"."""
     *modules, tensor = path.split(".")
     parts = [f"layer {part}" if part.isdecimal() else MODULES.get(part, part) for part in modules]
     place = ", ".join(part for part in parts if part != "layers")
@@ -118,7 +117,7 @@ def in_words(path: str, head: int | None = None) -> str:
 
 
 def part_of(path: str) -> str:
-    """The part of the model that a stage belongs to, for the axis."""
+    """The part of the model that a stage belongs to, as an axis label."""
     stack, *rest = path.split(".")
     if rest and rest[0] == "layers":
         return f"{stack} {rest[1]}"

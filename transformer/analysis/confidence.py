@@ -1,7 +1,7 @@
-"""How likely a model's output is to be right: its token probabilities, calibrated on other translations.
+"""How likely a model's output is to be right: token probabilities, calibrated on other translations.
 
-A network's own probabilities say how likely it was to write something, not how often its output is right
-(Guo et al. 2017, arXiv:1706.04599). The calibration measured after training turns one into the other.
+A network's own probabilities say how likely it was to generate an output, not how often it is right (Guo et
+al. 2017, arXiv:1706.04599). The calibration measured after training converts one into the other.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from transformer.text.coder import EncodedSentence
 from transformer.text.copied import CopiedWords
 
 USUALLY_WRONG = 0.5
-"""Below this probability of being right, a reader is warned."""
+"""Probability of being right below which the user is warned."""
 
 
 @dataclass(frozen=True)
 class WordConfidence:
-    """A word of a translation.
+    """The confidence in a word of a translation.
 
     Attributes:
-        text: as it is written.
-        probability: that it is right.
-        is_new: true if two of its pieces never met inside a word of the training data.
+        text: the word.
+        probability: probability that it is right.
+        is_new: true if two of its pieces were never adjacent inside a word of the training data.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Confidence:
     """The confidence in a translation.
 
     Attributes:
-        probability: that the whole translation is right.
+        probability: probability that the whole translation is right.
         words: its words.
     """
 
@@ -54,7 +54,7 @@ class Confidence:
 
     @property
     def is_usually_wrong(self) -> bool:
-        """True if most translations that were this uncertain were wrong."""
+        """True if most translations with this confidence were wrong."""
         return self.probability < USUALLY_WRONG
 
     @property
@@ -73,12 +73,12 @@ def confidence(
     log_probabilities: Sequence[float],
     copied: CopiedWords | None = None,
 ) -> Confidence | None:
-    """Estimate the confidence in a translation; None without a calibration or without any output.
+    """Estimate the confidence in a translation; None without calibration or output.
 
     Args:
-        experience: of the model that wrote it.
+        experience: statistics of the model that generated it.
         written: its pieces, without the end token.
-        log_probabilities: of each piece given those before it, and of the end token if there is one.
+        log_probabilities: log-probability of each piece given those before it, and of the end token if any.
         copied: the words copied from the source.
     """
     measured = experience.calibrations
@@ -97,7 +97,7 @@ def confidence(
 
 
 def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
-    """The confidence in a run's output; None without a calibration, or if the target was given."""
+    """The confidence in a run's output; None without calibration, or if the target was given."""
     if loaded.experience is None or not run.generated or not run.steps:
         return None
     ids = [step.token_id for step in run.steps]
@@ -110,16 +110,16 @@ def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
 def log_probabilities(
     loaded: LoadedModel, logits: Tensor, ids: Sequence[int], copied: CopiedWords | None
 ) -> list[float]:
-    """The log-probability of each target token given those before it, among the allowed ones.
+    """Log-probability of each target token given those before it, among the tokens that may follow.
 
-    A copied word is spelled as the source does once it has begun, by whichever pieces: they cost nothing, for
-    what the model thinks of them says nothing about whether the word is right. Nor does it where a word
-    begins because the model had no idea how to go on: such translations are right as often as others.
+    Once a copied word has begun, it is spelled as in the source, with whichever pieces: these cost nothing,
+    because their probabilities say nothing about whether the word is right. The same holds where a word
+    begins only because the model had no likely continuation: such translations are right as often as others.
 
     Args:
         logits: (T, V).
-        ids: T tokens, each taken at its row.
-        copied: words of the source.
+        ids: T tokens, one per row.
+        copied: the words copied from the source.
     """
     rows = suppress(logits.double(), loaded.target.special_tokens.suppressed)
     most = rows.softmax(-1).amax(-1).tolist()
@@ -142,7 +142,7 @@ def calibrated(calibration: Calibration, features: Sequence[float]) -> float:
 
 
 def sentence_features(log_probabilities: Sequence[float]) -> list[float]:
-    """Features of a translation: the mean, the minimum and the sum of its tokens' log-probabilities."""
+    """Features of a translation: mean, minimum and sum of its tokens' log-probabilities."""
     total = float(sum(log_probabilities))
     return [total / len(log_probabilities), float(min(log_probabilities)), total]
 
@@ -153,9 +153,9 @@ def word_features(
     log_probabilities: Sequence[float],
     copied: CopiedWords | None = None,
 ) -> list[list[float]]:
-    """Features of a word: the sum of its pieces' log-probabilities, and whether two of them never met.
+    """Features of each word: sum of its pieces' log-probabilities, and whether two were never adjacent.
 
-    A copied word is not new: the source has it.
+    A copied word is never new, since the source has it.
     """
     found = [[0.0, 0.0] for _ in written.words]
     theirs = copied.words if copied else ()

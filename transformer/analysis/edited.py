@@ -1,4 +1,4 @@
-"""A run repeated with some of its tensors edited, or with padding after its source."""
+"""Repeats a run with some of its tensors edited, or with padding after its source."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from transformer.run import Run
 def edited_records(
     loaded: LoadedModel, run: Run, edits: Mapping[str, Edit], *, padding: int = 0
 ) -> dict[str, Tensor]:
-    """Run the same ids through the model again; returns every tensor by its path, on the CPU.
+    """Run the same ids through the model again; returns all tensors by path, on the CPU.
 
     Args:
         loaded: the model.
-        run: whose source and target are read.
-        edits: path -> function applied to the tensor recorded there; see `Recorder`.
-        padding: tokens of padding after the source, as in a batch with a longer sentence; after the prompt
-            and its continuation without an encoder. The model must know padding.
+        run: the run with the source and target to read.
+        edits: path -> function applied to the tensor at that path; see `Recorder`.
+        padding: number of padding tokens after the source, as in a batch with a longer sentence; without an
+            encoder, after the prompt and its continuation. The model must have a padding id.
     """
     ids = [list(read.ids) if read is not None else None for read in (run.encoder_input, run.decoder_input)]
     longer = ids[0] if ids[0] is not None else ids[1]
@@ -48,9 +48,9 @@ class Effect:
     """The effect of edits on a run.
 
     Attributes:
-        change: length of the change of the last output (logits, or hidden states without a generator) over
-            the length of that output, over all positions.
-        probabilities: (steps,) of the tokens the run chose; empty without a generator.
+        change: norm of the change of the last output (logits, or hidden states without a generator), relative
+            to the norm of that output, over all positions.
+        probabilities: (steps,) probabilities of the tokens that the run chose; empty without a generator.
     """
 
     change: float
@@ -58,7 +58,7 @@ class Effect:
 
     @property
     def mean(self) -> float:
-        """The geometric mean of the probabilities; NaN where there are none."""
+        """The geometric mean of the probabilities; NaN if there are none."""
         return float(self.probabilities.log().mean().exp()) if len(self.probabilities) else math.nan
 
 
@@ -82,7 +82,7 @@ def _suppressed(loaded: LoadedModel, run: Run) -> Sequence[int]:
 
 
 def without_positions(config: TransformerConfig) -> dict[str, Edit]:
-    """Edits that remove all positions: nothing is added to embeddings or scores, nothing is rotated."""
+    """Edits that remove all positional information from embeddings, scores, and queries and keys."""
     layers: dict[Stack, int] = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     attentions = [f"{stack}.layers.{layer}.self_attn" for stack, n in layers.items() for layer in range(n)]
     if config.positions == "relative":

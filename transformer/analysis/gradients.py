@@ -1,4 +1,4 @@
-"""The size of the loss's gradient at each layer of a stack."""
+"""The gradient norm of the loss at each layer of a stack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.run import Run
 
 
 class _Points:
-    """A tap that keeps the residual stream at the start of each layer, attached to the graph."""
+    """A tap that stores the residual stream at the start of each layer, attached to the graph."""
 
     def __init__(self, scope: str = "", kept: dict[str, Tensor] | None = None) -> None:
         self.kept: dict[str, Tensor] = {} if kept is None else kept
@@ -31,13 +31,13 @@ class _Points:
 
 
 def stream_gradients(loaded: LoadedModel, run: Run, stack: Stack) -> list[float]:
-    """The norm of the gradient of a run's loss with respect to the residual stream before each layer.
+    """Gradient norms of a run's loss with respect to the residual stream before each layer.
 
-    The loss is the mean negative log-probability of the run's tokens; without a generator, half the mean
-    square of the last vectors. The model may be frozen: gradients of its weights are not needed.
+    The loss is the mean negative log-probability of the run's tokens or, without a generator, half the mean
+    square of the output vectors. The model may be frozen, because gradients of its weights are not needed.
 
     Returns:
-        one number per layer, from the first one: the norm over all positions and dimensions.
+        One number per layer, from the first: the norm over all positions and dimensions.
     """
     points = _Points()
     src, tgt = (

@@ -1,4 +1,4 @@
-"""Scores that rank the heads of an attention, one number per head."""
+"""Scores for ranking the heads of an attention, one number per head."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ HeadScore = Literal["entropy", "distance", "special", "sharpness", "diagonal"]
 def head_scores(
     weights: NDArray[np.float32], special: Sequence[int], *, is_self_attention: bool
 ) -> dict[HeadScore, NDArray[np.float32]]:
-    """Score every head of a layer by its weights; each score is the mean over the rows that have open keys.
+    """Score every head of a layer by its weights; each score is the mean over rows with open keys.
 
     Args:
-        weights: (H, Q, K); a row sums to 1, or to 0 where every key is closed.
-        special: the positions of the keys that are special tokens.
-        is_self_attention: whether queries and keys are the same tokens: only then there is a distance.
+        weights: (H, Q, K); a row sums to 1, or to 0 if every key is closed.
+        special: positions of keys that are special tokens.
+        is_self_attention: whether queries and keys are the same tokens; "distance" is only defined for these.
 
     Returns:
-        (H,) each: "entropy" in bits, of the row; "distance", the positions between the query and its keys,
-        each counted by its weight; "special", the weight on special tokens; "sharpness", the largest weight;
-        "diagonal", the weight within one key of the diagonal, which goes from the first query and key to
-        the last ones.
+        (H,) each: "entropy", of the row in bits; "distance", the weighted mean distance in positions between
+        the query and its keys; "special", the weight on special tokens; "sharpness", the largest weight;
+        "diagonal", the weight within one key of the line from the first query and key to the last.
     """
     exact = weights.astype(np.float64)
     _, n_queries, n_keys = weights.shape

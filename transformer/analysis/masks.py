@@ -1,4 +1,4 @@
-"""The masks of a batch, read from its trace: which tokens are padding, and why each cell is masked."""
+"""The masks of a batch, read from its trace: padding tokens, and the reason why each cell is masked."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transformer.model.trace import Stack, Trace
 
 Mask = Literal["padding", "causal", "combined"]
 Closed = dict[str, NDArray[np.bool_]]
-"""Reason -> True where a cell is masked for that reason."""
+"""Reason -> bool array, True where a cell is masked for that reason."""
 
 
 def padding_of(trace: Trace, stack: Stack) -> NDArray[np.bool_]:
-    """True at padding, (B, T), read from the mask that the model used.
+    """True for padding tokens (B, T), read from the mask that the model used.
 
-    The last query of a causal mask may attend to every position, so whatever is closed in its row is padding.
+    The last query of a causal mask may attend to every position, so any key closed to it is padding.
     """
     return ~trace.attention(stack, 0, "self_attn").mask[:, 0, -1].numpy()
 
@@ -48,11 +48,11 @@ class SoftmaxRow:
     """One query of one head: its scores and their softmax, with and without the mask.
 
     Attributes:
-        scores: (K,) before the mask.
+        scores: (K,) scores before the mask.
         allowed: (K,) True = may attend.
-        weights: (K,) the softmax over the open keys, as the model computed it.
-        without_mask: (K,) the softmax over all keys.
-        closed: reason -> (K,) True where the mask closes the key.
+        weights: (K,) softmax over the open keys, as computed by the model.
+        without_mask: (K,) softmax over all keys.
+        closed: reason -> (K,) bool, True where the mask closes the key for that reason.
         key_tokens: K tokens.
     """
 
@@ -67,7 +67,7 @@ class SoftmaxRow:
 def softmax_row(
     trace: Trace, attention: Attention, layer: int, head: int, query: int, sentence: int = 0
 ) -> SoftmaxRow:
-    """Read the softmax of one query from the trace; only the unmasked one is computed here."""
+    """Read one query's softmax from the trace; only the unmasked softmax is computed here."""
     record = attention_record(trace, attention, layer)
     scores = record.scores[sentence, head, query]
     combined = masks_of(trace, attention, sentence)["combined"]

@@ -1,7 +1,7 @@
-"""The vectors that an attention moves: each key's value through W_O, before the weights scale it.
+"""The vectors that an attention moves: each key's value times W_O, before scaling by the weights.
 
-A head's share of its sublayer's output is the sum over the keys of weight x (v W_O): a large weight on a key
-whose value is short moves little (Kobayashi et al. 2020, "Attention is Not Only a Weight").
+A head's contribution to its sublayer's output is the sum over keys of weight x (v W_O): a large weight on a
+key with a short value moves little (Kobayashi et al. 2020, "Attention is Not Only a Weight").
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from transformer.model.transformer import Transformer
 def moved_values(
     model: Transformer, record: AttentionRecord, head: int, sentence: int = 0
 ) -> NDArray[np.float32] | None:
-    """Each key's value through one head's rows of W_O, without the bias: (K, D).
+    """Each key's value times one head's rows of W_O, without the bias: (K, D).
 
-    None in a model whose heads are not transposed back before W_O: there no row of W_O belongs to one head.
+    None in a model that does not transpose heads back before W_O: there no row of W_O belongs to one head.
     """
     module = _module(model, record)
     if not module.transposed:
@@ -33,7 +33,7 @@ def moved_values(
 def moved_lengths(
     model: Transformer, record: AttentionRecord, sentence: int = 0
 ) -> NDArray[np.float32] | None:
-    """The lengths of `moved_values` for every head: (H, K)."""
+    """The norms of `moved_values` for every head: (H, K)."""
     module = _module(model, record)
     if not module.transposed:
         return None

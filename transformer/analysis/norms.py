@@ -1,4 +1,4 @@
-"""Each token's numbers through a norm, stage by stage."""
+"""Each token's vector at the stages of a norm."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ STAGES: dict[Norm, tuple[str, str]] = {
     "layer_unbiased": ("normalized: (x − μ) / (s + ε)", "after: times γ plus β"),
     "rms": ("normalized: x / r", "after: times γ"),
 }
-"""The stage before gamma and beta, and the stage after them."""
+"""Labels of the stages before and after gamma and beta."""
 
 
 @dataclass(frozen=True)
 class NormNumbers:
-    """One norm of a single sentence as arrays: T tokens of D numbers each.
+    """One norm for a single sentence as arrays: T tokens with D numbers each.
 
     Attributes:
-        record: the recorded tensors; for a norm inside heads, those of one head.
+        record: the recorded tensors; for a norm inside heads, one head's.
         tokens: T tokens.
-        stages: stage -> (T, D), before the norm, normalized, and after gamma and beta.
+        stages: stage -> (T, D): before the norm, normalized, and after gamma and beta.
         spread: the statistic that the norm sets to 1.
         gamma: (D,).
-        beta: (D,); None for a norm without a shift.
+        beta: (D,); None for a norm without beta.
     """
 
     record: NormRecord
@@ -56,7 +56,7 @@ class NormNumbers:
 
 
 def norm_numbers(model: Transformer, trace: Trace, path: str, head: int | None = None) -> NormNumbers:
-    """Read a norm from a trace of one sentence; `head` is needed only for a norm inside heads."""
+    """Read a norm from the trace of one sentence; `head` is only needed for a norm inside heads."""
     record, norm = trace.norm(path), model.get_submodule(path)
     if head is not None:
         record = record.for_head(head)
@@ -73,6 +73,6 @@ def norm_numbers(model: Transformer, trace: Trace, path: str, head: int | None =
 
 
 def norm_tokens(trace: Trace, path: str) -> tuple[str, ...]:
-    """The tokens at a norm of a single sentence; for a norm before the generator, those of the last stack."""
+    """The tokens at a norm for a single sentence; before the generator, those of the last stack."""
     is_source = path.startswith(("encoder", "src_embedding")) or path.endswith("cross_attn.k_norm")
     return (trace.src_tokens if is_source or not trace.tgt_tokens else trace.tgt_tokens)[0]

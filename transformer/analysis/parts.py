@@ -1,4 +1,4 @@
-"""A model's parameters by part and layer, from its configuration alone: no weight is read."""
+"""A model's parameters by part and layer, computed from its configuration without reading weights."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ class Part:
     """A part of a model: a stack, a layer, an attention.
 
     Attributes:
-        path: of the module, such as "encoder.layers.0.self_attn".
-        n_parameters: including all its parts; a shared matrix counts where it comes first.
-        parts: its own parts.
+        path: path of the module, such as "encoder.layers.0.self_attn".
+        n_parameters: number of parameters including all parts; a shared matrix counts only at its first
+            place.
+        parts: its direct parts.
         weights: names and shapes of the weights directly in it.
     """
 
@@ -48,7 +49,7 @@ def total(parts: tuple[Part, ...]) -> int:
 
 def _children(module: torch.nn.Module, path: str, counted: set[int]) -> tuple[Part, ...]:
     prefix = f"{path}." if path else ""
-    # Layers that share one module are separate parts, but their parameters count once.
+    # Layers that share one module are separate parts, but their parameters are counted once.
     own = ((name, child) for name, child in module.named_modules(remove_duplicate=False) if name)
     parts = (_part(child, prefix + name, counted) for name, child in own if "." not in name)
     return tuple(part for part in parts if part.weights or part.parts)

@@ -1,4 +1,4 @@
-"""How positions enter a run: added vectors, biases by distance, rotated queries and keys."""
+"""Positional information in a run: added vectors, biases by distance, rotated queries and keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.model.transformer import Transformer
 
 
 def input_vectors(trace: Trace, stack: Stack) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The two addends of each token's input, (T, D) each: its scaled embedding and its position.
+    """The two summands of each token's input, (T, D) each: scaled embedding and positional encoding.
 
     Raises:
         KeyError: when the model adds no positions to its embeddings.
@@ -34,9 +34,9 @@ def relative_bias(model: Transformer, stack: Stack) -> RelativeBias:
 def biases_of(
     model: Transformer, stack: Stack
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Every distance possible in a stack: distances (N,), their buckets (N,) and biases (H, N).
+    """All possible distances in a stack: distances (N,), their buckets (N,) and biases (H, N).
 
-    A decoder's query sees no later key, so its distances are 0 or less.
+    A decoder's query can't attend to later keys, so its distances are 0 or less.
     """
     table = relative_bias(model, stack)
     distances = np.arange(-table.max_distance, table.max_distance + 1)
@@ -48,13 +48,13 @@ def biases_of(
 
 @dataclass(frozen=True)
 class RotaryLayer:
-    """How one layer rotates its queries and keys.
+    """The rotation of one layer's queries and keys.
 
     Attributes:
-        base: of the wavelengths.
-        lengths: (pairs,) the wavelength of each pair of dimensions, in positions.
-        unstretched: (pairs,) the wavelengths before stretching for longer texts.
-        tokens: of the sentence.
+        base: base of the wavelengths.
+        lengths: (pairs,) wavelength of each pair of dimensions, in positions.
+        unstretched: (pairs,) wavelengths before stretching for longer texts.
+        tokens: tokens of the sentence.
     """
 
     base: float
@@ -64,7 +64,7 @@ class RotaryLayer:
 
 
 def rotary_layer(config: TransformerConfig, trace: Trace, layer: int) -> RotaryLayer | None:
-    """Read a layer of a model with rotary positions; None for a layer without them."""
+    """Read the rotation of a layer in a model with rotary positions; None for a layer without it."""
     base = config.rotary_base(stacks(trace)[0], layer)
     if not base:
         return None
@@ -76,16 +76,16 @@ def rotary_layer(config: TransformerConfig, trace: Trace, layer: int) -> RotaryL
 def rotary_products_of(
     trace: Trace, path: str, head: int, query: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], list[str]]:
-    """The products of a query with the N keys it may attend to, before and after rotation.
+    """Products of a query with the N keys that it may attend to, before and after rotation.
 
     Args:
-        trace: of a single sentence in a model with rotary positions.
-        path: of a self-attention.
-        head: of the queries.
-        query: its position.
+        trace: trace of a single sentence in a model with rotary positions.
+        path: path of a self-attention.
+        head: query head.
+        query: position of the query.
 
     Returns:
-        (N,) before, (N,) after, and the tokens of those keys.
+        Products before (N,) and after (N,) rotation, and the tokens of the keys.
     """
     group = trace[f"{path}.q"].shape[1] // trace[f"{path}.k"].shape[1]
     before, after = (

@@ -1,4 +1,4 @@
-"""The growth of the residual stream along the layers of a stack."""
+"""Growth of the residual stream along the layers of a stack."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ POINTS = {
 
 
 def stream_lengths(trace: Trace, stack: Stack) -> tuple[list[str], NDArray[np.float32]]:
-    """Names of the P points along a stack, and the length of each token's vector there: (P, T).
+    """Names of the P points along a stack, and each token's vector norm there: (P, T).
 
-    A layer's input is the previous layer's output, so only the first layer's input is a point of its own.
+    A layer's input is the previous layer's output, so only the first layer's input is a separate point.
     """
     records = [r for r in trace.residual(stack) if r.name != "resid_pre" or r.layer == 0]
     lengths = np.stack([record.value[0].norm(dim=-1).numpy() for record in records])
@@ -31,8 +31,8 @@ def addition_path(config: TransformerConfig, sublayer: str) -> str:
     """The path of a sublayer's addition to the residual stream, before `residual_scale` multiplies it.
 
     Args:
-        config: of the model.
-        sublayer: its path, such as "decoder.layers.0.self_attn".
+        config: the model's configuration.
+        sublayer: path of the sublayer, such as "decoder.layers.0.self_attn".
     """
     return f"{sublayer}_post_norm.result" if config.norm_position == "both" else f"{sublayer}.out"
 

@@ -1,4 +1,4 @@
-"""Attention with some of its steps replaced, by way of the tap."""
+"""Attention with some steps replaced through the tap."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from transformer.model.trace import NO_TAP, Tap
 from transformer.model.transformer import Transformer
 
 Softmax = Callable[[Tensor, Tensor], Tensor]
-"""Maps scores (B, H, Q, K) and a mask that broadcasts to them to weights (B, H, Q, K)."""
+"""Maps scores (B, H, Q, K) and a mask broadcastable to them to weights (B, H, Q, K)."""
 
 Remask = Callable[[Tensor], Tensor]
 """Maps a mask (True = may attend) to another of the same shape."""
 
 
 class SteppingTap:
-    """A tap that changes steps of one attention and passes the results to an inner tap.
+    """A tap that replaces steps of one attention and passes the results to an inner tap.
 
     With any tap but `NO_TAP`, the attention computes its steps explicitly.
 
@@ -29,7 +29,7 @@ class SteppingTap:
         tap: the inner tap.
         rescale: an additional factor for the products of queries and keys.
         softmax: computes the weights; None for the attention's own.
-        opened: maps the mask to the cells that the weights really leave open; None if they respect it.
+        opened: maps the mask to the cells that the weights actually use; None if they respect the mask.
     """
 
     def __init__(self, tap: Tap, rescale: float, softmax: Softmax | None, opened: Remask | None) -> None:
@@ -37,7 +37,7 @@ class SteppingTap:
         self._seen: dict[str, Tensor] = {}
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        """Change the tensor if its step is replaced."""
+        """Replace the tensor if its step is replaced."""
         self._seen[name] = tensor
         if name == "scores" and self._rescale != 1:
             bias = self._seen.get("position_bias", torch.zeros(()))
@@ -50,7 +50,7 @@ class SteppingTap:
         return self._tap(name, tensor)
 
     def at(self, scope: str | int) -> Tap:
-        """The inner tap: nothing below an attention is changed."""
+        """The inner tap, because nothing below an attention is changed."""
         return self._tap.at(scope)
 
 
@@ -58,7 +58,7 @@ class SteppingAttention(MultiHeadAttention):
     """Multi-head attention with some steps replaced; see `SteppingTap`.
 
     Attributes:
-        remask: replaces the mask before it is used; None leaves it.
+        remask: maps the mask before it is used; None leaves it unchanged.
     """
 
     rescale: float = 1.0
@@ -93,7 +93,7 @@ def every_attention(model: Transformer) -> list[nn.Module]:
 
 
 def decoder_self_attention(model: Transformer) -> list[nn.Module]:
-    """The decoder's self-attentions, which a causal mask hides the future from."""
+    """The decoder's self-attentions, which have the causal mask."""
     return [layer.get_submodule("self_attn") for layer in model.decoder.layers]
 
 

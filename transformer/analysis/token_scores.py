@@ -1,4 +1,4 @@
-"""How probable a model found each token of a target, from its logits."""
+"""Probability of each token of a target, from the model's logits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from transformer.run import Run
 
 @dataclass(frozen=True)
 class TokenScores:
-    """The scores of T tokens, each given those before it.
+    """Scores of T tokens, each given those before it.
 
     Attributes:
-        log_probabilities: (T,), in nats.
-        entropies: (T,) of the whole distribution at each step, in bits.
-        ranks: (T,) of each token among the vocabulary; the most probable has rank 1.
+        log_probabilities: (T,) in nats.
+        entropies: (T,) entropy of the distribution at each step, in bits.
+        ranks: (T,) rank of each token in the vocabulary; the most probable has rank 1.
     """
 
     log_probabilities: NDArray[np.float64]
@@ -33,7 +33,7 @@ class TokenScores:
 
     @property
     def perplexity(self) -> float:
-        """exp(-mean log-probability): as uncertain as a choice among this many equally probable tokens."""
+        """exp(-mean log-probability): the number of equally probable tokens with the same uncertainty."""
         return float(np.exp(-self.log_probabilities.mean()))
 
 
@@ -45,7 +45,7 @@ def token_scores(
     Args:
         logits: (T, V).
         ids: the T tokens of the target, one per row.
-        suppressed_ids: ids that can never be next: their probability is 0.
+        suppressed_ids: ids that can't be generated: their probability is 0.
     """
     values = logits.astype(np.float64)
     values[:, list(suppressed_ids)] = -np.inf
@@ -63,7 +63,7 @@ def token_scores(
 
 @dataclass(frozen=True)
 class ScoredTarget:
-    """The T tokens of a target, its end token included, with their ids and scores."""
+    """The T tokens of a target, including the end token, with their ids and scores."""
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
@@ -78,7 +78,7 @@ def scored_target(loaded: LoadedModel, run: Run) -> ScoredTarget:
 
 
 def parting(first: Sequence[int], second: Sequence[int]) -> int | None:
-    """The first position at which two targets differ; None if they are the same."""
+    """The first position at which two targets differ; None if they are equal."""
     for position, (one, other) in enumerate(zip(first, second, strict=False)):
         if one != other:
             return position

@@ -1,6 +1,6 @@
-"""Variants of a model: a copy of its modules around the same parameters, with one thing changed.
+"""Variants of a model: copies of its modules with the same parameters and one change.
 
-The model itself is never touched, since others are using it.
+The model itself is never modified, since it is used elsewhere.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from torch import Tensor
 from transformer.model.transformer import Transformer
 
 Change = Callable[[Transformer], None]
-"""Changes a model in place; nothing else uses it."""
+"""Changes a model in place; it must not be used elsewhere."""
 
 
 class Recomputing(Transformer):
-    """Recomputes the whole target at each decoding step, as most code written to be read does.
+    """Recomputes the whole target at each decoding step, as most didactic code does.
 
-    Once a model is changed, cached keys and values of earlier tokens may differ from what the whole target
-    would give.
+    In a changed model, cached keys and values of earlier tokens may differ from those computed for the whole
+    target.
     """
 
     @property
@@ -33,9 +33,9 @@ def altered(model: Transformer, change: Change, *, cached: bool = False) -> Tran
     """Make a variant that shares the model's parameters and buffers under the same names.
 
     Args:
-        model: stays as it is.
-        change: applied to the copy.
-        cached: True where earlier outputs stay valid as the target grows, so that decoding may use its cache.
+        model: the model, which is not modified.
+        change: change applied to the copy.
+        cached: True if earlier outputs stay valid as the target grows, so that decoding can use the cache.
     """
     variant = copy.deepcopy(model, {id(tensor): tensor for tensor in _tensors(model)})
     if not cached:
@@ -45,7 +45,7 @@ def altered(model: Transformer, change: Change, *, cached: bool = False) -> Tran
 
 
 def _tensors(model: Transformer) -> Iterator[Tensor]:
-    """Every tensor of a model: parameters, buffers, and those that modules store as plain attributes."""
+    """All tensors of a model: parameters, buffers, and tensors stored as plain attributes of modules."""
     for module in model.modules():
         for value in vars(module).values():
             values = value.values() if isinstance(value, dict) else (value,)

@@ -1,1 +1,1 @@
-"""Saving models and opening them again."""
+"""Saves and opens models."""

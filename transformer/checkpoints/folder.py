@@ -1,4 +1,4 @@
-"""Folders that Headlight saves: weights, config.json, vocabulary.json, and the card (README.md)."""
+"""Model folders that Headlight saves: weights, config.json, vocabulary.json, and the card (README.md)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.text.plain_values import from_plain, to_plain
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """Facts about a model that is not opened yet.
+    """Facts about a model, known without opening it.
 
     Attributes:
-        languages: codes of source and target; None where they are not known.
-        units: of a token on either side.
-        vocabulary_sizes: tokens that have ids on either side.
-        n_parameters: trained ones.
+        languages: source and target language codes; None if unknown.
+        units: token unit of either side.
+        vocabulary_sizes: number of tokens on either side.
+        n_parameters: number of trained parameters.
     """
 
     languages: tuple[str | None, str | None]
@@ -39,7 +39,7 @@ class ModelSummary:
 
 
 def own_folder(name_or_path: str) -> Path:
-    """The folder of a shipped model by its name, or the path of one that `save_model` wrote.
+    """The folder of a shipped model by name, or of a model that `save_model` wrote by path.
 
     Raises:
         CheckpointError: for any other folder.
@@ -60,17 +60,17 @@ def save_model(
     dtype: torch.dtype = torch.float32,
     max_file_bytes: int | None = None,
 ) -> None:
-    """Write a model's folder; each file is replaced completely or not at all.
+    """Write a model folder; each file is replaced completely or not at all.
 
     Args:
-        folder: made if it is missing.
-        loaded: with coders of words or of sub-words.
-        dtype: of the weights on disk; opened, they are float32 again.
-        max_file_bytes: of each shard; as many are written as are needed.
+        folder: created if missing.
+        loaded: a model whose coders are word or sub-word coders.
+        dtype: dtype of the weights on disk; opening converts them back to float32.
+        max_file_bytes: largest size of a shard; as many are written as needed.
 
     Raises:
         OSError: when the folder can't be written.
-        ValueError: for weights that are too large for the dtype.
+        ValueError: when a weight overflows the dtype.
     """
     save_only_weights(folder, loaded.model, dtype=dtype, max_file_bytes=max_file_bytes)
     sides = {"source": to_plain(loaded.source), "target": to_plain(loaded.target)}
@@ -88,11 +88,11 @@ def save_only_weights(
     dtype: torch.dtype = torch.float32,
     max_file_bytes: int | None = None,
 ) -> None:
-    """Write a model's weights alone; arguments as in `save_model`.
+    """Write only a model's weights; arguments as in `save_model`.
 
     Raises:
         OSError: when the folder can't be written.
-        ValueError: for weights that are too large for the dtype.
+        ValueError: when a weight overflows the dtype.
     """
     tied = ties(model)
     weights = {
@@ -107,17 +107,17 @@ def save_only_weights(
 def open_saved(
     name_or_path: str, device: torch.device | None = None, *, weights: Path | None = None
 ) -> LoadedModel:
-    """Open a shipped model by name, or a folder that `save_model` wrote; ready to run and frozen.
+    """Open a shipped model by name, or a folder that `save_model` wrote; the model is frozen.
 
     Names and shapes are compared with the configuration before any weight is read.
 
     Args:
-        name_or_path: of the model.
-        device: to run on; the CPU by default.
-        weights: folder (`save_only_weights`) whose weights replace the model's.
+        name_or_path: the model's name or path.
+        device: the device to run on; the CPU by default.
+        weights: a folder written by `save_only_weights` whose weights replace the model's.
 
     Raises:
-        CheckpointError: for a folder that is missing, incomplete or contradicts itself.
+        CheckpointError: for a missing, incomplete or inconsistent folder.
     """
     return open_folder(own_folder(name_or_path), device, weights=weights)
 
@@ -125,10 +125,10 @@ def open_saved(
 def open_folder(
     folder: Path, device: torch.device | None = None, *, weights: Path | None = None
 ) -> LoadedModel:
-    """Open a folder that `own_folder` found; the rest as of `open_saved`.
+    """Open a folder that `own_folder` returned; otherwise as `open_saved`.
 
     Raises:
-        CheckpointError: for a folder that is incomplete or contradicts itself.
+        CheckpointError: for an incomplete or inconsistent folder.
     """
     config = _open_config(folder)
     source, target = _open_coders(folder, config)
@@ -149,17 +149,17 @@ def load_weights(folder: Path, model: Transformer) -> None:
     """Load weights that `save_only_weights` wrote into a model on the CPU, and freeze it.
 
     Raises:
-        CheckpointError: when they are missing, damaged, or of another model.
+        CheckpointError: when they are missing, damaged, or belong to another model.
     """
     model.load_state_dict(open_weights(folder, _shapes(model.config)), strict=False)
     freeze(model)
 
 
 def summarize(name_or_path: str) -> ModelSummary:
-    """Describe a model that `open_saved` would open, without reading its weights.
+    """Summarise a model that `open_saved` can open, without reading its weights.
 
     Raises:
-        CheckpointError: for a folder that is missing, incomplete or contradicts itself.
+        CheckpointError: for a missing, incomplete or inconsistent folder.
     """
     folder = own_folder(name_or_path)
     config = _open_config(folder)
@@ -176,16 +176,16 @@ def open_config(name_or_path: str) -> TransformerConfig:
     """Read only a model's configuration.
 
     Raises:
-        CheckpointError: for a folder that is missing, or whose configuration can't be read.
+        CheckpointError: for a missing folder or an unreadable configuration.
     """
     return _open_config(own_folder(name_or_path))
 
 
 def open_coders(name_or_path: str) -> tuple[Coder, Coder]:
-    """Open only a model's coders, source and target.
+    """Open only a model's source and target coders.
 
     Raises:
-        CheckpointError: for a folder that is missing, incomplete or contradicts itself.
+        CheckpointError: for a missing, incomplete or inconsistent folder.
     """
     folder = own_folder(name_or_path)
     return _open_coders(folder, _open_config(folder))
@@ -232,7 +232,7 @@ def _open_experience(folder: Path, target: Coder) -> Experience | None:
 
 
 def _shapes(config: TransformerConfig) -> dict[str, list[int]]:
-    """The shape of every weight that is saved, without a weight in memory."""
+    """The shapes of all saved weights, computed without allocating any."""
     with torch.device("meta"):
         model = Transformer(config)
     tied = ties(model)

@@ -1,4 +1,4 @@
-"""How a model's makers decode with it: generation_config.json, in older folders config.json."""
+"""A model's recommended decoding settings: generation_config.json, in older folders config.json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from transformer.loaded import GenerationSettings
 
 _LARGEST = 1_000
-"""Largest sensible number of beams, and of tokens in a row."""
+"""Upper bound on the number of beams and on the n-gram size."""
 _LARGEST_EXPONENT = 10.0
 _USUAL: Mapping[str, Any] = {
     "begin_suppress_tokens": None,
@@ -33,31 +33,31 @@ _USUAL: Mapping[str, Any] = {
     "top_p": 1.0,
     "typical_p": 1.0,
 }
-"""Settings that Headlight's decoding lacks -> transformers' default, which changes nothing."""
+"""Settings that Headlight's decoding lacks -> transformers' default, which has no effect."""
 
 
 def generation_values(texts: Texts) -> dict[str, Any]:
     """The values of both files; generation_config.json takes precedence over config.json.
 
     Raises:
-        CheckpointError: for a file that is no JSON object.
+        CheckpointError: for a file that is not a JSON object.
     """
-    values = json_object(texts, "config.json")  # null there overrides the family's default
+    values = json_object(texts, "config.json")  # a null in config.json overrides the family's default
     told = json_object(texts, "generation_config.json")
     return values | {name: value for name, value in told.items() if value is not None}
 
 
 def generation_settings(texts: Texts, rows: int) -> GenerationSettings:
-    """Read the settings; an invalid value is listed as not applied.
+    """Read the settings; invalid values are listed as not applied.
 
     Args:
         texts: the folder's small files.
-        rows: of the target's embedding.
+        rows: number of rows of the target embedding.
 
     Raises:
-        CheckpointError: for a file that is no JSON object.
+        CheckpointError: for a file that is not a JSON object.
     """
-    from transformer.loaded import GenerationSettings  # imports torch: refused files are refused before
+    from transformer.loaded import GenerationSettings  # imports torch: files are refused before that
 
     values, left_out = generation_values(texts), []
 

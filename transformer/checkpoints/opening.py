@@ -1,4 +1,4 @@
-"""Opens a model from a path or from a checkpoint that was read."""
+"""Opens a model from a path or from a checkpoint already read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 
 _SEED = 0
-"""Seed of the random numbers for weights that the files lack, so that each opening gives the same."""
+"""Seed of the random values for weights that the files lack, so that every opening gives the same model."""
 
 
 def open_checkpoint(
@@ -49,20 +49,20 @@ def open_checkpoint(
     limits: Limits = LOCAL_LIMITS,
     device: torch.device | None = None,
 ) -> Imported:
-    """Open anyone's checkpoint: a file of weights, or a folder with its configuration and tokenizer.
+    """Open any checkpoint: a weights file, or a folder with its configuration and tokenizer.
 
-    Nothing in it is executed; see `transformer.checkpoints.reading`. The validated numbers are in a temporary
-    folder, which is removed with the returned object.
+    No code in it is executed; see `transformer.checkpoints.reading`. The validated tensor data is in a
+    temporary folder, which is removed when the returned object is.
 
     Args:
-        name_or_path: of the file or folder; a shipped model's name will do.
-        answers: question -> answer; a question without one gets its likely value.
+        name_or_path: path of the file or folder, or name of a shipped model.
+        answers: question -> answer; unanswered questions get their likeliest value.
         mapping: text of a mapping file, for an unknown layout; see `importing.families.own_layout`.
-        limits: beyond which files are refused.
-        device: to run on; the CPU by default.
+        limits: files that exceed these are refused.
+        device: the device to run on; the CPU by default.
 
     Raises:
-        CheckpointError: when it can't be read, or Headlight's model can't compute it.
+        CheckpointError: when it can't be read, or Headlight's model does not support it.
     """
     return _open(place_of(name_or_path), answers or {}, mapping, limits, device)
 
@@ -89,16 +89,16 @@ def open_model(
     mapping: str | None = None,
     on_report: Callable[[ImportReport], None] | None = None,
 ) -> LoadedModel:
-    """Open a shipped model by its name, or anyone's by its path; ready to run and frozen.
+    """Open a shipped model by name, or any other by path; the model is frozen and ready to run.
 
     Args:
-        name_or_path: of a shipped model, a file of weights, or a folder: saved by Headlight or by another
-            program, or in Hugging Face's cache.
-        device: to run on; the CPU by default.
+        name_or_path: a shipped model's name, or the path of a weights file or of a folder: saved by Headlight
+            or another program, or in Hugging Face's cache.
+        device: the device to run on; the CPU by default.
         answers: as in `open_checkpoint`.
         mapping: as in `open_checkpoint`.
-        on_report: called with the report on a checkpoint that Headlight did not save; by default a warning
-            lists what was assumed.
+        on_report: called with the report on a checkpoint not saved by Headlight; by default a warning lists
+            the assumptions.
 
     Raises:
         CheckpointError: when there is no such model, or it can't be run.
@@ -120,7 +120,7 @@ def open_model(
 
 
 def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stacklevel: int) -> None:
-    """Warn of assumptions: questions without an answer; `stacklevel` as in `warnings`."""
+    """Warn about assumed answers to open questions; `stacklevel` as in `warnings`."""
     if report.assumed:
         values = ", ".join(f"{asked.name}={asked.value!r}" for asked in report.assumed)
         warnings.warn(
@@ -133,10 +133,10 @@ def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stack
 def import_raw(
     raw: RawCheckpoint, answers: Mapping[str, Any] | None = None, *, device: torch.device | None = None
 ) -> Imported:
-    """Turn a checkpoint that was read into Headlight's model; no further files are opened.
+    """Convert a checkpoint already read to Headlight's model; opens no files except those with its tensors.
 
     Raises:
-        CheckpointError: for an unknown layout, a model that Headlight can't compute, wrong answers.
+        CheckpointError: for an unknown layout, an unsupported model, or wrong answers.
     """
     plan = plan_import(raw, answers or {})
     report = plan.report
@@ -159,9 +159,10 @@ def import_raw(
 
 
 def fill(plan: ImportPlan) -> Transformer:
-    """Give the plan's skeleton its weights; the names must fit.
+    """Fill the plan's skeleton with its weights, whose names must match.
 
-    Weights stored as float32 are views of their file, others become float32: there is no second copy.
+    Weights stored as float32 are views of their file, others are converted to float32: there is no second
+    copy.
     """
     model = plan.skeleton
     tied = ties(model)
@@ -178,7 +179,7 @@ def fill(plan: ImportPlan) -> Transformer:
 
 
 def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> tuple[TiedKey, ...]:
-    """Check whether weights that the model ties, but the files store twice, are equal."""
+    """Check whether weights that the model ties but the files store twice are equal."""
     by_name = {stored.name: stored for stored in tensors}
 
     def is_equal(copy: TiedKey) -> bool:
@@ -203,5 +204,5 @@ def _standing_in(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Te
 def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> Tensor:
     if kind in ("zeros", "ones"):
         return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
-    # The usual scale of embeddings before training; other matrices start at about the same.
+    # The usual initial scale of embeddings; other matrices start at about the same scale.
     return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])

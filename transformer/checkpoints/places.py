@@ -9,17 +9,17 @@ from transformer.errors import CheckpointError, shown
 from transformer.files import ASSETS
 
 MODELS = ASSETS / "models"
-"""The folder of the shipped models, one subfolder each."""
+"""Folder of the shipped models, with one subfolder per model."""
 
 CONFIG, VOCABULARY, CARD = "config.json", "vocabulary.json", "README.md"
 """Files next to the weights in a folder that Headlight saved; only such a folder has vocabulary.json."""
 
 PREFERRED = ("en-it", "toy-en-it")
-"""Shipped models to start with, the best first."""
+"""Shipped models to start with, in order of preference."""
 
 
 def shipped_models() -> list[str]:
-    """The names of the models in assets/models, the preferred ones first."""
+    """The names of the models in assets/models, preferred ones first."""
     names = sorted(path.parent.name for path in MODELS.glob(f"*/{CONFIG}"))
     return [
         *(name for name in PREFERRED if name in names),
@@ -33,10 +33,10 @@ def default_model() -> str:
 
 
 def place_of(name_or_path: str | Path) -> Path:
-    """The folder of a shipped model by its name, or any other path that exists, ~ expanded.
+    """The folder of a shipped model by name, or any existing path with ~ expanded.
 
     Raises:
-        CheckpointError: when there is nothing.
+        CheckpointError: when there is no such model or path.
     """
     if str(name_or_path) in shipped_models():
         return MODELS / name_or_path
@@ -51,7 +51,7 @@ def place_of(name_or_path: str | Path) -> Path:
 
 
 def is_own(path: Path) -> bool:
-    """True if it is a folder that Headlight saved: a shipped one, or one with its vocabulary.json."""
+    """True for a folder that Headlight saved: a shipped model's, or one with vocabulary.json."""
     return path.parent == MODELS or (path / VOCABULARY).is_file()
 
 
@@ -59,7 +59,7 @@ def _at_home(path: Path | str) -> Path:
     """The path with ~ expanded.
 
     Raises:
-        CheckpointError: when there is no such home, or the path is empty.
+        CheckpointError: when there is no such home folder, or the path is empty.
     """
     if not str(path).strip():  # Path("") is the current folder
         raise CheckpointError("The path is empty: give that of a file of weights or of a model's folder.")

@@ -1,4 +1,4 @@
-"""Models with random weights: what an architecture does before it is trained."""
+"""Models with random weights, to show what an architecture does before training."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from transformer.model.transformer import Transformer
 
 
 def random_model(config: TransformerConfig, seed: int, device: torch.device) -> Transformer:
-    """A freshly initialised, frozen model; the same seed gives the same weights on every device."""
+    """A freshly initialised, frozen model; a seed gives the same weights on every device."""
     return freeze(Transformer(config, torch.Generator().manual_seed(seed)).to(device))
 
 
 def with_norms(config: TransformerConfig, norm_position: NormPosition) -> TransformerConfig:
-    """The same configuration with its norms at a place.
+    """The same configuration with another norm position.
 
-    Pre-norm gets its final norm, which the sum of the sublayers needs; post-norm has none. Sublayers stand
-    one after the other, as only pre-norm can have them in parallel.
+    Pre-norm gets a final norm, which the sum of the sublayers needs; post-norm has none. Sublayers are
+    sequential, because only pre-norm can have them in parallel.
     """
     return replace(
         config,

@@ -1,4 +1,4 @@
-"""Identifies a checkpoint by its names, shapes and configuration; refuses without importing torch."""
+"""Identifies or refuses a checkpoint by its names, shapes and configuration, without importing torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.checkpoints.reading.process import read_checkpoint
 def survey_checkpoint(
     name_or_path: str | Path, *, answers: Mapping[str, Any] | None = None, mapping: str | None = None
 ) -> Imported:
-    """Identify a checkpoint by its names, shapes and configuration: no weight is read.
+    """Identify a checkpoint by its names, shapes and configuration, without reading any weight.
 
     Raises:
         CheckpointError: as `opening.open_checkpoint` does.
@@ -25,9 +25,9 @@ def survey_checkpoint(
 
 
 def check_checkpoint(name_or_path: str | Path, answers: Mapping[str, Any]) -> None:
-    """Refuse what `opening.open_model` would refuse for its names, shapes or configuration.
+    """Refuse a checkpoint whose names, shapes or configuration `opening.open_model` would refuse.
 
-    It takes a fifth of a second; importing torch, which opening needs, takes more than one.
+    This takes 0.2 s; importing torch, which opening needs, takes more than 1 s.
 
     Raises:
         CheckpointError: as `opening.open_model` does.

@@ -21,14 +21,14 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 _FLOATS = ("F16", "BF16", "F32", "F64")
 _HEADER, _HEADER_ENTRY = 128, 160
-"""Upper bounds on a header's bytes: fixed part, and per tensor excluding its name."""
+"""Upper bounds on a header's bytes: the fixed part, and per tensor without its name."""
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Read a file that contains a JSON object.
 
     Raises:
-        CheckpointError: when it is missing, damaged or contains anything else.
+        CheckpointError: when it is missing, damaged or contains something else.
     """
     try:
         values = json.loads((folder / name).read_text(encoding="utf-8"))
@@ -54,12 +54,12 @@ def ties(model: nn.Module) -> dict[str, str]:
 
 
 def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: int | None) -> None:
-    """Write model.safetensors, or several shards and their index where one file would exceed the limit.
+    """Write model.safetensors, or several shards and an index if one file would exceed the limit.
 
-    A tensor is never split: one that is larger than the limit has a file of its own.
+    A tensor is never split: one larger than the limit gets a file of its own.
 
     Raises:
-        OSError: when they can't be written; the earlier files are unchanged then.
+        OSError: when writing fails; the earlier files are then unchanged.
     """
     shards = list(_shards(weights, max_file_bytes))
     numbered = [f"model-{i:05}-of-{len(shards):05}.safetensors" for i in range(1, len(shards) + 1)]
@@ -69,7 +69,7 @@ def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: in
             folder / name: partial(save_tensors, tensors=shard, metadata={"format": "pt"})
             for name, shard in files.items()
         },
-        # Files of two models, half replaced, must not be opened.
+        # A mix of two models' files must not be openable.
         between=partial((folder / INDEX).unlink, missing_ok=True),
     )
     if len(files) > 1:
@@ -82,16 +82,16 @@ def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: in
 
 
 def open_weights(folder: Path, shapes: Mapping[str, list[int]]) -> dict[str, Tensor]:
-    """Read weights as float32, whatever precision they were saved in.
+    """Read weights as float32, whatever dtype they were saved in.
 
     Names, shapes and dtypes are checked before any weight is read.
 
     Args:
-        folder: of the model.
-        shapes: of every weight that the model has.
+        folder: the model folder.
+        shapes: shape of every weight of the model.
 
     Raises:
-        CheckpointError: for files that are missing, damaged, or have other tensors.
+        CheckpointError: for missing or damaged files, or other tensors than those.
     """
     index = None if (folder / WEIGHTS).exists() or not (folder / INDEX).exists() else _read_index(folder)
     names = [WEIGHTS] if index is None else sorted(set(index.values()))

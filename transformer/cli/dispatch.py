@@ -32,15 +32,15 @@ def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
     """Run a command; returns the exit status, 1 for an error.
 
     Args:
-        arguments: the words after the program's name.
-        write_page: writes a run as a page; given, as pages are made by a package above this one.
+        arguments: the command line after the program's name.
+        write_page: writes a run as a page; passed in, because a higher-level package makes pages.
     """
     write_utf8()
     try:
         try:
             return _run(arguments, write_page)
         finally:
-            flush_output()  # so that a failure to write is caught here, not at the exit
+            flush_output()  # so that a write error is caught here, not at exit
     except (CommandError, CheckpointError, DeviceError, SentenceError) as error:
         print(error, file=sys.stderr)
     except BrokenPipeError:  # the reader closed the pipe
@@ -86,7 +86,7 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> _Command:
-    """The options of a command. Only the list of all commands needs train's options, which import torch."""
+    """Parse a command's options. Only the list of all commands needs train's options, which import torch."""
     if arguments and arguments[0] in _NAMES:
         parsed: _Command = tyro.cli(_Options, prog=program(), args=arguments)
         return parsed

@@ -29,7 +29,7 @@ from transformer.training.evaluation.challenge import (
 from transformer.training.evaluation.translations import score, sentence_chrf, source_ids, translate_ids
 
 N_WORST = 20
-"""Number of the worst translations that --json lists."""
+"""Number of worst translations listed with --json."""
 
 _NO_FOUR_GRAMS = (
     "Note: BLEU needs translations of at least four tokens, and there are none, so it is 0. See chrF and the "
@@ -44,12 +44,12 @@ class Evaluation:
     Attributes:
         sentences: number of sources.
         references: number of references.
-        beam: 1 for greedy decoding.
+        beam: beam size; 1 for greedy decoding.
         bleu, chrf, bleu_signature, chrf_signature, four_grams: see `TranslationScores`.
-        stopped: number of translations that were stopped by a limit.
-        exact: number of translations equal to one of their references, except for the amount of white space
-            and the composition of accents.
-        seconds: spent on translating.
+        stopped: number of translations stopped by a limit.
+        exact: number of translations equal to one of their references, ignoring differences in the amount of
+            white space and the composition of accents.
+        seconds: time spent on translating.
     """
 
     model: str
@@ -68,7 +68,7 @@ class Evaluation:
 
 
 def run_evaluation(command: Evaluate) -> int:
-    """Translate, score, print."""
+    """Translate, score, and print the scores."""
     if command.challenge is not None:
         if command.pairs:
             raise CommandError("Give either --pairs or --challenge: they are scored differently.")
@@ -147,7 +147,7 @@ def _challenge_text(name: str, command: Evaluate, scores: Sequence[CategoryScore
 
 
 def _missed(challenges: Sequence[Challenge], translated: Sequence[str]) -> list[dict[str, object]]:
-    """The translations that lack something."""
+    """The translations that lack a required phrase."""
     return [
         {
             "category": challenge.category,

@@ -1,4 +1,4 @@
-"""Inputs of commands: a model by name or path, and text from the command line."""
+"""Reads the inputs of commands: a model by name or path, and text from the command line."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from transformer.cli.options import parse_answers
 from transformer.loaded import LoadedModel
 
 _UNDECODED = re.compile("[\udc80-\udcff]+")
-"""Bytes that Python could not decode in the locale."""
+"""Bytes that Python could not decode with the locale's encoding."""
 
 
 def open_with_answers(model: str, answers: Sequence[Sequence[str]], device: torch.device) -> LoadedModel:
-    """Open any model; prints the settings that had to be assumed.
+    """Open any model, printing the settings that had to be assumed.
 
     Raises:
         CheckpointError: for a model that can't be opened.
@@ -34,7 +34,7 @@ def open_with_answers(model: str, answers: Sequence[Sequence[str]], device: torc
 
 
 def as_utf8(argument: str) -> str:
-    """An argument of the command line decoded as UTF-8, whatever the locale."""
+    """A command-line argument decoded as UTF-8, whatever the locale."""
     return _UNDECODED.sub(_decode, argument)
 
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from transformer.checkpoints.importing.report import Imported
 
 SMALL = 1_000_000_000
-"""Up to this many bytes, weights are checked by default: that takes seconds."""
+"""Size in bytes up to which weights are checked by default, which takes seconds."""
 
 
 def run_inspection(command: Inspect) -> int:
     """Print what is known about a checkpoint.
 
     Raises:
-        CheckpointError: when it can't be read, or is no model that ours computes.
+        CheckpointError: when it can't be read, or is not a model that Headlight supports.
         CommandError: for contradictory options or malformed answers.
     """
     needs_weights = command.check or bool(command.text.strip())
@@ -36,7 +36,7 @@ def run_inspection(command: Inspect) -> int:
     path = MODELS / command.path if command.path in shipped_models() else command.path
     if command.write_map:
         return _write_map(path, Path(command.write_map))
-    gc.disable()  # importing torch takes a sixth longer with it, and leaves no garbage
+    gc.disable()  # importing torch takes a sixth longer with it, and leaves nothing to collect
     mapping = None
     try:
         if command.map:
@@ -46,7 +46,7 @@ def run_inspection(command: Inspect) -> int:
         imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
     finally:
         gc.enable()
-    # Imported only where needed: the doctor and the weights.
+    # The doctor and the weights are imported only if needed.
     if needs_weights or (imported.raw.n_bytes <= SMALL and not command.quick):
         from transformer.checkpoints.opening import open_checkpoint
 

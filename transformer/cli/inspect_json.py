@@ -12,7 +12,7 @@ from transformer.checkpoints.importing.report import Imported
 
 
 def to_plain(imported: Imported, diagnosis: Diagnosis | None) -> dict[str, Any]:
-    """Everything about a checkpoint as plain values; findings are None if its weights were not read."""
+    """All information on a checkpoint as plain values; findings are None if the weights were not read."""
     report, raw = imported.report, imported.raw
     parts = parts_of(report.config)
     plain = {
@@ -48,7 +48,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """The same with None for numbers that JSON lacks."""
+    """Replace numbers that are not valid in JSON by None."""
     if isinstance(value, dict):
         return {name: _finite(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

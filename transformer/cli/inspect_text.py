@@ -17,7 +17,7 @@ WIDTH = 110
 
 
 def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
-    """A report on a checkpoint; without a diagnosis it says how to get one."""
+    """The report on a checkpoint; without a diagnosis it says how to get one."""
     report = imported.report
     blocks = [
         _head(imported),
@@ -31,14 +31,14 @@ def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with control and formatting characters, which a terminal would obey, as their codes."""
+    """Replace control and formatting characters, which a terminal would interpret, by their codes."""
     return "".join(
         character if character.isprintable() else f"<U+{ord(character):04X}>" for character in text
     )
 
 
 def short_number(n: int) -> str:
-    """A number in three digits: 74,376,192 -> "74.4 M"."""
+    """Format a number with three digits: 74,376,192 -> "74.4 M"."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if n >= size:
             return f"{n / size:.3g} {unit}"
@@ -90,7 +90,7 @@ def _question(question: Question, weighed: WeighedQuestion | None) -> list[str]:
     lines += _wrapped(f"{question.text} {question.why}", "    ")
     labels = {option.value: option.label for option in question.options}
     figures = {} if weighed is None else {one.value: figure(one, weighed) for one in weighed.weights}
-    # The answer may be a number that was not offered; and only some numbers of heads are tried.
+    # The answer may be a number that was not among the options, and only some numbers of heads are tried.
     values = figures or dict.fromkeys([question.value, *labels], "")
     rows = [
         (str(value), *([number] if figures else []), "" if labels.get(value) == str(value) else label)
@@ -127,7 +127,7 @@ def _block(title: str, lines: Sequence[str]) -> str:
 
 
 def _columns(rows: Iterable[tuple[str, ...]], indent: str = "  ") -> list[str]:
-    """Rows of cells in aligned columns; the last column is wrapped."""
+    """Format rows of cells in aligned columns, wrapping the last column."""
     cells = [tuple(map(printable, row)) for row in rows]
     if not cells:
         return []
@@ -141,7 +141,7 @@ def _columns(rows: Iterable[tuple[str, ...]], indent: str = "  ") -> list[str]:
 
 
 def _wrapped(text: str, indent: str, *, hanging: int | None = None) -> list[str]:
-    """Printable lines of at most WIDTH characters; longer words stay whole."""
+    """Wrap to printable lines of at most WIDTH characters; longer words stay whole."""
     following = indent if hanging is None else " " * min(hanging, WIDTH // 2)
     return textwrap.wrap(
         printable(text),

@@ -1,4 +1,4 @@
-"""The options of all commands but train. They don't need torch, so that errors are shown at once."""
+"""Options of all commands except train. They don't need torch, so errors are shown at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.checkpoints.places import default_model
 from transformer.cli.command import CommandError
 
 Answers: TypeAlias = tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]]
-"""Settings that a checkpoint's files don't contain, as typed: n_heads=8 norm_position=pre."""
+"""Settings that a checkpoint's files don't contain, as typed, such as n_heads=8 norm_position=pre."""
 Switch: TypeAlias = Annotated[bool, tyro.conf.FlagCreatePairsOff]
 
 
@@ -25,15 +25,15 @@ class Translate:
     A model without an encoder continues each sentence instead, and one without a decoder fills its masks.
 
     Attributes:
-        sentences: to translate; by default, the lines of standard input.
+        sentences: sentences to translate; by default, the lines of standard input.
         model: the name of a folder in assets/models, or the path of any checkpoint.
         answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         beam: beam size; 1 is greedy decoding. Without this, --length-penalty and --no-repeat, the model's own
             settings apply if it has any, else greedy decoding.
         length_penalty: alpha of the beam search, 0 to 10, default 1; higher values favour longer
             translations.
-        no_repeat: n-grams of this size occur only once; 0 for no such rule. Default: the model's own setting,
-            else 6 for a model that translates in sub-words and 0 for any other.
+        no_repeat: n-grams of this size may occur only once; 0 for no such rule. Default: the model's own
+            setting, else 6 for translation models with sub-words and 0 for others.
         device: cpu, cuda or mps; by default the fastest one.
     """
 
@@ -54,9 +54,9 @@ class Evaluate:
 
     Attributes:
         pairs: a TSV file of source, tab, translation, or two aligned files; plain or gzipped. A source's
-            further references are on neighbouring lines or in further columns.
-        challenge: instead, a TSV file with the columns category, source, kept (what every correct translation
-            contains: pieces separated by "; ", alternatives by "/") and references (separated by " | ").
+            further references are on adjacent lines or in further columns.
+        challenge: instead, a TSV file with the columns category, source, kept (phrases that every correct
+            translation contains, separated by "; ", alternatives by "/") and references (separated by " | ").
         model: the name of a folder in assets/models, or the path of any checkpoint.
         answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         beam: beam size; 1 is greedy decoding.
@@ -77,18 +77,18 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Inspect:
-    """Show what a checkpoint contains: its architecture, parameters, settings with their origins, and faults.
+    """Show what a checkpoint contains: architecture, parameters, settings with their origins, and problems.
 
-    Names, shapes and configuration are always read. The weights are checked, and the model is run on a few
-    sentences, if they take at most 1 GB, or with --check or --text.
+    Names, shapes and configuration are always read. If the weights take at most 1 GB, or with --check or
+    --text, they are checked and the model is run on a few sentences.
 
     Attributes:
-        path: a file of weights, a folder, or the name of a folder in assets/models.
+        path: a weights file, a folder, or the name of a folder in assets/models.
         text: sentences to run the model on, one per line.
         answers: settings that the files don't contain, such as n_heads=8 norm_position=pre.
-        map: a mapping file from tensors to our weights, for an unknown layout.
-        write_map: only write a template for such a file.
-        check: check the weights, whatever their size.
+        map: a file that maps tensors to Headlight's weights, for an unknown layout.
+        write_map: only write a template of such a file.
+        check: check the weights whatever their size.
         quick: don't read the weights.
         json: print JSON.
     """
@@ -105,18 +105,18 @@ class Inspect:
 
 @dataclass(frozen=True)
 class WriteTrace:
-    """Write every tensor of a run, named by its module's path, and optionally a page that shows the run.
+    """Write every tensor of a run, named by its module's path, and optionally a page showing the run.
 
     A path is, for example, encoder.layers.0.self_attn.weights. The first axis is the batch, of size 1.
 
     Attributes:
         source: the sentence, or the prompt of a model without an encoder.
-        out: a .safetensors file, with tokens, texts and paths as JSON metadata, or a .npz file, with them as
+        out: a .safetensors file, with tokens, texts and paths as JSON metadata, or a .npz file, with these as
             arrays.
-        target: what the decoder reads; by default the model's own output.
+        target: the decoder's input; by default the model's own output.
         model: the name of a folder in assets/models, or the path of any checkpoint.
         answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
-        html: a file for the page, which needs no server and no network.
+        html: file for the page, which needs neither server nor network.
         device: cpu, cuda or mps; by default the fastest one.
     """
 
@@ -130,10 +130,10 @@ class WriteTrace:
 
 
 def parse_answers(given: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The values of --answers by name.
+    """Parse --answers: name -> value.
 
     Raises:
-        CommandError: for an answer without "=", or two to one question.
+        CommandError: for an answer without "=", or two answers to one question.
     """
     answers: dict[str, Any] = {}
     for answer in chain.from_iterable(given):

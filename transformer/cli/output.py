@@ -23,7 +23,7 @@ def flush_output() -> None:
 
 
 def drop_output() -> None:
-    """Discard the buffer of standard output, so that the exit doesn't fail to flush it."""
+    """Discard the buffer of standard output, so that flushing it at exit does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

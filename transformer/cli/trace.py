@@ -19,7 +19,7 @@ from transformer.loaded import LoadedModel
 from transformer.run import Run, run_sentence
 
 WritePage: TypeAlias = Callable[[LoadedModel, Run, str, Path], None]
-"""Writes a page: (model, run, source text, path)."""
+"""Function that writes a page: (model, run, source text, path)."""
 
 
 def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
@@ -74,7 +74,7 @@ def _texts(loaded: LoadedModel, run: Run, source: str) -> dict[str, str | list[s
 
 
 def _write_safetensors(path: Path, run: Run, texts: dict[str, str | list[str]]) -> None:
-    # safetensors refuses shared memory, and a layer's output is the next one's input.
+    # safetensors refuses shared memory, and a layer's output is also the next layer's input.
     tensors = {name: tensor.clone() for name, tensor in run.trace.items()}
     write_tensors(path, tensors, {name: json.dumps(text) for name, text in texts.items()})
 
@@ -86,7 +86,7 @@ def _write_npz(path: Path, run: Run, texts: dict[str, str | list[str]]) -> None:
 
 
 def _save_npz(part: Path, *, arrays: dict[str, Any]) -> None:
-    # Into an open file: NumPy would add .npz to the name.
+    # To an open file, because NumPy would add .npz to the name.
     with part.open("wb") as file:
         np.savez(file, **arrays)
 

@@ -53,18 +53,18 @@ REFUSALS = (
     SentenceError,
     TextError,
 )
-"""Errors of a training run whose messages are printed as they are."""
+"""Errors of a training run whose messages are printed unchanged."""
 
 _CALMER = "choose a lower --peak, a longer --warmup or a smaller --clip, and "
 _ROOM = "free some space, and "
-"""What to do before a failed run is resumed."""
+"""What to do before resuming a failed run."""
 
 
 def run_train(arguments: Sequence[str]) -> int:
-    """Train as the options say; returns the exit status.
+    """Train according to the options; returns the exit status.
 
     Raises:
-        CommandError, DeviceError, CheckpointError: if it can't.
+        CommandError, DeviceError, CheckpointError: if training fails.
     """
     try:
         return run_training(parse(arguments))
@@ -73,7 +73,7 @@ def run_train(arguments: Sequence[str]) -> int:
 
 
 def run_training(command: Train) -> int:
-    """Prepare, train, choose the best weights, save; returns the exit status."""
+    """Prepare, train, choose the best weights, and save; returns the exit status."""
     check_plan(command.plan)
     check_threads(command)
     device = own_device(choose_device(command.run.device))
@@ -97,7 +97,7 @@ def run_training(command: Train) -> int:
 
 @contextmanager
 def _prepared(command: Train, folder: TrainingFolder) -> Iterator[None]:
-    """Make the folder, lock it, and prepare the data in it."""
+    """Create and lock the folder, and prepare the data in it."""
     check(command, folder)
     differences = resume_differences(command, folder) if command.run.resume else []
     for warning in warnings(command):
@@ -111,7 +111,7 @@ def _prepared(command: Train, folder: TrainingFolder) -> Iterator[None]:
                 folder.save_plan(command.plan)
             prepare(folder, command.plan, print_message, _with_progress)
             folder.save_plan(command.plan)
-            for difference in differences:  # only now, when no error can prevent them
+            for difference in differences:  # only now, when no error can prevent the changes
                 print_message(difference)
         except KeyboardInterrupt:
             print_message(f"Stopped before the first update: start {_with_resume(folder)}")
@@ -176,7 +176,7 @@ def _follow(run: TrainingRun, folder: TrainingFolder, ranks: Ranks, *, resumes: 
 
 
 def _failure(folder: TrainingFolder, what: str, first: str = "") -> str:
-    """A message: what happened, what is saved, what to do `first`, and how to resume."""
+    """An error message: what happened, what is saved, what to do `first`, and how to resume."""
     try:
         step = saved_step(folder.state)
     except StateError:
@@ -185,7 +185,7 @@ def _failure(folder: TrainingFolder, what: str, first: str = "") -> str:
 
 
 def _reason(error: OSError) -> str:
-    """The message of the system, or of a library's error that has no number."""
+    """The system's message, or that of a library error without an error number."""
     reason = error.strerror or str(error)
     return reason if error.filename is None else f"{error.filename}: {reason}"
 
@@ -200,11 +200,11 @@ def _acknowledge(ranks: Ranks) -> None:
 
 
 def _with_progress(pairs: Iterable[tuple[str, str]], what: str) -> Iterable[tuple[str, str]]:
-    """The pairs, with a progress bar."""
+    """Show a progress bar for the pairs."""
     bar: Iterable[tuple[str, str]] = tqdm(pairs, what, unit=" pairs", leave=False, disable=None)
     return bar
 
 
 def print_message(message: str) -> None:
-    """Print to standard error, where the bar is too."""
+    """Print to standard error, like the progress bar."""
     print(message, file=sys.stderr, flush=True)

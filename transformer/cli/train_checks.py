@@ -1,4 +1,4 @@
-"""The checks and warnings of `python -m transformer train` before it begins."""
+"""Checks and warnings of `python -m transformer train` before training."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def check_threads(command: Train) -> None:
 
 
 def check(command: Train, folder: TrainingFolder) -> None:
-    """Find what would stop the run later, before anything is printed or written.
+    """Find errors that would stop the run later, before anything is printed or written.
 
     Raises:
-        CommandError, StateError, TensorBoardError, CorpusError: with what to do.
+        CommandError, StateError, TensorBoardError, CorpusError: say what to do.
     """
     _check_regular(command)
     if command.run.resume:
@@ -42,7 +42,7 @@ def check(command: Train, folder: TrainingFolder) -> None:
 
 
 def _check_regular(command: Train) -> None:
-    """Refuse pipes and devices, which can be read only once; missing files are found when read."""
+    """Refuse pipes and devices, which can be read only once; missing files are found on reading."""
     given = [("--pairs", path) for files in command.data.pairs for path in files]
     for name, path in [*given, *(("--valid", path) for path in command.checks.valid)]:
         if path.exists() and not (path.is_file() or path.is_dir()):
@@ -53,7 +53,7 @@ def _check_regular(command: Train) -> None:
 
 
 def _check_steps(command: Train, folder: TrainingFolder) -> None:
-    """Refuse a new number of steps that the run has passed; a complete run may be finished again."""
+    """Refuse a new number of steps that the run has already passed; a complete run may be finished again."""
     before, now = folder.saved_plan().updates.steps, command.updates.steps
     done = saved_step(folder.state) if folder.state.exists() else 0
     if now != before and now <= done:
@@ -78,10 +78,10 @@ def _check_free(folder: TrainingFolder) -> None:
 
 
 def resume_differences(command: Train, folder: TrainingFolder) -> list[str]:
-    """Messages on what a resumed run will do differently from before.
+    """Messages on what a resumed run will do differently.
 
     Raises:
-        PlanError: for a change that would make it another run.
+        PlanError: for a change that would make it a different run.
     """
     before, now = folder.saved_plan(), command.plan
     messages = changes(before, now)
@@ -108,13 +108,13 @@ def _snapshot_steps(plan: TrainingPlan) -> tuple[int, ...]:
 
 
 def _missed(steps: Sequence[int], folder: TrainingFolder) -> list[int]:
-    """Past steps without a snapshot; step 0 is not one, as the seed gives its weights again."""
+    """Past steps without a snapshot, except step 0, whose weights the seed reproduces."""
     done, snapshots = saved_step(folder.state), folder.out / SNAPSHOTS
     return [step for step in steps if 0 < step < done and not (snapshots / str(step)).exists()]
 
 
 def warnings(command: Train) -> list[str]:
-    """Messages on options that are possible but probably not meant."""
+    """Messages on options that are valid but probably not intended."""
     training_files = {path.resolve() for files in command.data.pairs for path in files}
     return [
         f"--valid {path} is one of the files of --pairs: validation will measure memorisation, not how well "

@@ -1,4 +1,4 @@
-"""The end of `python -m transformer train`: scores and saves the best weights, with card and snapshots."""
+"""Finishes `python -m transformer train`: scores and saves the best weights, with card and snapshots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.training.metrics import LoggedUpdate
 from transformer.training.snapshots import save_history, save_snapshot
 
 HELD_OUT, HELD_OUT_SEED = 1000, 2017
-"""Number and seed of the sentences that a model of a built-in task is scored on."""
+"""Number and seed of the sentences on which a built-in task's model is scored."""
 LAST_STEPS = 50
 MEBIBYTE = 1 << 20
 
@@ -35,11 +35,11 @@ def finish_run(
     validation: Validation | None,
     record: RunRecord,
 ) -> str:
-    """Choose the best weights, score and save them; returns a message on what was saved.
+    """Choose, score and save the best weights; returns a message on what was saved.
 
     Raises:
         OSError: when the model can't be written.
-        NonFiniteError: for weights too large for half precision.
+        NonFiniteError: when weights overflow half precision.
     """
     plan, result = run.plan, run.plan.result
     loaded.model.eval()
@@ -54,7 +54,7 @@ def finish_run(
     finished = replace(loaded, card=card, experience=_experience(loaded, validation))
     save_model(folder.out, finished, dtype=result.dtype, max_file_bytes=largest)
     if plan.checks.snapshots:
-        if candidates[0].name != LAST:  # the last snapshot is not the finished model
+        if candidates[0].name != LAST:  # the last snapshot differs from the finished model
             save_snapshot(folder.out, run.progress.step, open_saved(str(folder.last)).model)
         save_history(folder.out, updates)
     return f"Saved {candidates[0].name} in {folder.out}."
@@ -67,7 +67,7 @@ def _experience(loaded: LoadedModel, validation: Validation | None) -> Experienc
 
 
 def _scored(loaded: LoadedModel, record: RunRecord, updates: Sequence[LoggedUpdate]) -> str:
-    """Print scores on held-out sentences of the task; returns the card."""
+    """Print scores on the task's held-out sentences; returns the card."""
     assert record.plan.data.task is not None
     held_out = TASKS[record.plan.data.task].held_out(HELD_OUT, HELD_OUT_SEED)
     translated = list(tqdm(translations(loaded, held_out), "held out", len(held_out), unit="", leave=False))

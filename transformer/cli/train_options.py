@@ -1,4 +1,4 @@
-"""The options of `python -m transformer train`, in groups."""
+"""Options of `python -m transformer train`, in groups."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from transformer.training.plan import (
 )
 
 TASK_THREADS = 2
-"""PyTorch threads on the CPU for the small models of the tasks: more would be slower."""
+"""PyTorch threads on the CPU for the tasks' small models; more would be slower."""
 _SETTINGS = (tyro.conf.OmitArgPrefixes,)
 _Switch = Annotated[bool, tyro.conf.FlagCreatePairsOff]
-"""A flag without --no-, for options that are not saved with the run."""
+"""A flag without a --no- form, for options that are not saved with the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """Where a run is computed.
+    """Where the run takes place.
 
     Attributes:
-        out: the folder of the finished model; the run's own files are in its sub-folder "training".
+        out: folder for the finished model; the run's own files are in its sub-folder "training".
         resume: continue the run in this folder with its options, changed by those given.
-        overwrite: start another run in a folder that is in use.
+        overwrite: start a new run in a folder that already has one.
         device: cpu, cuda or mps; by default the fastest one.
         threads: PyTorch threads on the CPU; by default one per core.
     """
@@ -54,7 +54,7 @@ class RunOptions:
 class Train:
     """Train a translator on sentence pairs (--pairs), or a small model on a built-in task (--task).
 
-    To continue a run that was stopped or died: --resume --out DIR. To train on several GPUs or machines:
+    To continue a run that was stopped or failed: --resume --out DIR. To train on several GPUs or machines:
     torchrun --nproc-per-node N -m transformer train ...; each process then has its own batches.
 
     The options of a built-in task: python -m transformer train --task toy-en-it --help.
@@ -70,12 +70,12 @@ class Train:
 
     @property
     def plan(self) -> TrainingPlan:
-        """All options but where it runs."""
+        """All options except where the run takes place."""
         return TrainingPlan(**{name: group for name, group in vars(self).items() if name != "run"})
 
 
 def parse(arguments: Sequence[str]) -> Train:
-    """Parse the options; defaults are those of the run to resume, or of the --task.
+    """Parse the options; defaults come from the run to resume, or from the --task.
 
     Raises:
         PlanError: for --resume without a run in the folder, or with --overwrite.

@@ -1,4 +1,4 @@
-"""A training run in a terminal: a bar with its speed and its loss."""
+"""Progress bar of a training run in a terminal, with speed and loss."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from transformer.training.optimization.trainer import TrainingStep
 from transformer.training.state import Progress
 
 _WINDOW = 10.0
-"""Seconds over which speed and loss are averaged, roughly."""
+"""Approximate number of seconds over which speed and loss are averaged."""
 
 _INTERVAL, _INTERVAL_IN_A_FILE = 0.2, 30.0
-"""Seconds between two refreshes of the bar, in a terminal and in a log."""
+"""Seconds between refreshes of the bar, in a terminal and in a log."""
 
 
 class TrainingBar:
-    """A progress bar with tokens/s, loss, learning rate and time left; validations are lines above it.
+    """A progress bar with tokens/s, loss, learning rate and remaining time; validations are lines above it.
 
-    Speed and loss are running means, which a resumed run starts again; the metrics don't differ.
+    Speed and loss are running means, which a resumed run restarts; the metrics are unaffected.
 
     Args:
-        steps: of the whole run.
-        progress: where the run starts.
+        steps: number of steps of the run.
+        progress: the progress at the start.
         shown: False for no bar.
     """
 
@@ -68,6 +68,6 @@ class TrainingBar:
             refresh=False,
         )
         self._bar.update()
-        if seconds > _WINDOW:  # half of it still counts
+        if seconds > _WINDOW:  # halve the weight of earlier updates
             self._since += seconds / 2
             self._tokens, self._loss, self._updates = self._tokens / 2, self._loss / 2, self._updates / 2

@@ -20,7 +20,7 @@ from transformer.training.evaluation.translations import source_ids, translate_i
 
 
 def run_translation(command: Translate) -> int:
-    """Translate sentences from the command or from standard input; a failed one gives an empty line.
+    """Translate sentences from the command line or standard input; a failed sentence gives an empty line.
 
     Raises:
         CheckpointError: for a model that can't be opened.
@@ -48,7 +48,7 @@ def run_translation(command: Translate) -> int:
 
 @dataclass(frozen=True)
 class _SearchOptions:
-    """Arguments of `run.search`; `settings` are the model's own, if they apply."""
+    """Arguments of `run.search`; `settings` are the model's own, if applied."""
 
     beam_size: int
     alpha: float
@@ -70,7 +70,7 @@ def _search_options(loaded: LoadedModel, command: Translate) -> _SearchOptions:
 
 
 def _translate(loaded: LoadedModel, sentence: str, options: _SearchOptions) -> tuple[str, str]:
-    """The translation, and a message if a limit stopped it."""
+    """The translation, and a message if it was stopped by a limit."""
     kind = loaded.model.config.kind
     if kind == "encoder-decoder":
         ((_, target),) = translate_ids(loaded, [source_ids(loaded, sentence)], **vars(options))
@@ -79,14 +79,14 @@ def _translate(loaded: LoadedModel, sentence: str, options: _SearchOptions) -> t
         run = run_sentence(loaded, sentence)
         if not run.has_numbers:
             raise SentenceError(NOT_FINITE)
-        return run.translation, ""  # a continuation is expected to be stopped
+        return run.translation, ""  # continuations are expected to be stopped
     prompt = encode_sentence(loaded, "source", sentence, "sentence")
     tree = search(loaded, prompt, **vars(options))
     return loaded.target.decode([*prompt.ids, *tree.hypotheses[0].ids]), ""
 
 
 def _sentences(arguments: Sequence[str]) -> Iterator[str]:
-    """The command's sentences or, if there are none, the lines of standard input; all as UTF-8."""
+    """The sentences of the command line or, if none, the lines of standard input, as UTF-8."""
     if arguments:
         yield from map(as_utf8, arguments)
     elif sys.stdin is None:

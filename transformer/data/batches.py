@@ -1,4 +1,4 @@
-"""Sentence pairs to padded batches of ids."""
+"""Converts sentence pairs to padded batches of ids."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, UNK_ID, Vocabula
 
 @dataclass(frozen=True)
 class Example:
-    """One pair as ids.
+    """A sentence pair as ids.
 
     Attributes:
-        src: the words and <eos>.
-        tgt: <bos>, the words and <eos>. Without its last id it is the decoder's input; without its first,
+        src: the source and <eos>.
+        tgt: <bos>, the target and <eos>. Without its last id it is the decoder's input, without its first id
             the labels.
     """
 
@@ -35,7 +35,7 @@ class Example:
 
     @property
     def length(self) -> int:
-        """Positions on its longer side."""
+        """Number of positions of the longer side."""
         return max(len(self.src), len(self.tgt) - 1)
 
 
@@ -48,26 +48,26 @@ class Batch:
     labels: Tensor
 
     def to(self, device: torch.device) -> Batch:
-        """Copy it to a device."""
+        """Copy the batch to a device."""
         return Batch(self.src.to(device), self.tgt.to(device), self.labels.to(device))
 
 
 def build_vocabulary(sentences: Iterable[Sequence[str]]) -> Vocabulary:
-    """List every word, the most frequent first."""
+    """Build a vocabulary of all words, the most frequent first."""
     counts = Counter(word for sentence in sentences for word in sentence)
     return Vocabulary(word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def encode_pair(pair: SentencePair, source: Vocabulary, target: Vocabulary) -> Example:
-    """Turn a pair of word lists into ids."""
+    """Encode a pair of word lists."""
     return Example.framed(source.encode(pair.source), target.encode(pair.target))
 
 
 def with_unknown_word(pair: SentencePair, example: Example, rng: Random) -> Example:
-    """Replace one content word and its translation by <unk>, if the pair has such words.
+    """Replace a content word and its translation by <unk>, if the pair has one.
 
-    A model trained on some of these learns to carry a word that it doesn't know to its place, and to
-    translate the rest around it, instead of guessing.
+    A model trained on some of these learns to put an unknown word in its place and translate the rest around
+    it, instead of guessing.
     """
     if not pair.replaceable:
         return example
@@ -92,13 +92,13 @@ def make_batch(examples: Sequence[Example]) -> Batch:
 
 
 def batches(examples: Sequence[Example], *, tokens: int, generator: torch.Generator) -> Iterator[Batch]:
-    """Go through all examples once, in random order, in batches of examples of similar length.
+    """Yield all examples once, in random order, in batches of similar length.
 
     Args:
-        examples: not empty.
-        tokens: the most positions of a batch, padding included, on its longer side; an example that is longer
-            makes a batch of its own.
-        generator: decides the order.
+        examples: at least one example.
+        tokens: most positions per batch on its longer side, including padding; a longer example gets a batch
+            of its own.
+        generator: determines the order.
     """
     order = torch.randperm(len(examples), generator=generator).tolist()
     order.sort(key=lambda index: (examples[index].length, len(examples[index].src), len(examples[index].tgt)))
@@ -109,13 +109,13 @@ def batches(examples: Sequence[Example], *, tokens: int, generator: torch.Genera
 
 
 def batch_starts(lengths: Iterable[int], tokens: int) -> list[int]:
-    """Find where batches begin among examples of ascending length, so that none exceeds `tokens` positions.
+    """Find where batches start among examples of ascending length, so that none exceeds `tokens` positions.
 
-    A longer example makes a batch of its own.
+    A longer example gets a batch of its own.
 
     Args:
-        lengths: in positions, ascending: the newest example of a batch is its longest.
-        tokens: the most positions of a batch, padding included.
+        lengths: lengths in positions, ascending, so the newest example of a batch is its longest.
+        tokens: most positions per batch, including padding.
     """
     starts = [0]
     for place, length in enumerate(lengths):

@@ -1,9 +1,9 @@
-"""Sentence pairs from files, one at a time: a corpus may be larger than memory.
+"""Reads sentence pairs from files one at a time, so a corpus may be larger than memory.
 
 Two layouts are read, plain or gzipped, in UTF-8: one file of tab-separated columns (a source and one or more
-translations per line), and two aligned files with one sentence per line (as Moses and Europarl have them).
+translations per line), and two aligned files with one sentence per line (as in Moses and Europarl).
 
-How unusual files are read:
+Unusual files:
 
 - CR LF, a byte order mark, no line end after the last line: ignored;
 - U+2028, U+0085 and the like: ordinary characters, not line ends;
@@ -26,10 +26,10 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 
 NO_TAB = "no tab"
-"""The fault of a line that has no second column."""
+"""Fault of a line without a second column."""
 
 LONGEST_LINE = 1 << 20
-"""Bytes. A file without line ends, which may be larger than memory, is not read to its end."""
+"""Longest line in bytes, so that a file without line ends, which may exceed memory, is not read whole."""
 
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _GZIP = b"\x1f\x8b"
@@ -41,7 +41,7 @@ _OTHER_KINDS = {
     b"\xff\xfe": "in UTF-16",
     b"\xfe\xff": "in UTF-16",
 }
-"""First bytes of files in which every line would be faulty."""
+"""First bytes of files in which every line would be faulty -> kind of file."""
 _N_HEAD = max(map(len, _OTHER_KINDS))
 
 
@@ -51,12 +51,12 @@ class CorpusError(ValueError):
 
 @dataclass(frozen=True)
 class TextPair:
-    """A sentence and one translation, as they are in the files.
+    """A sentence and one translation, as in the files.
 
     Attributes:
-        source, target: without line ends; invalid UTF-8 is U+FFFD.
-        place: the file and line, for messages.
-        fault: what is wrong with the line; empty if nothing is.
+        source, target: the texts without line ends; invalid UTF-8 is U+FFFD.
+        place: file and line, for messages.
+        fault: what is wrong with the line; empty if nothing.
     """
 
     source: str
@@ -72,7 +72,7 @@ class Referenced:
     Attributes:
         source: the sentence.
         references: its translations, at least one.
-        place: the file and line of the first of them, for messages.
+        place: file and line of the first pair, for messages.
     """
 
     source: str
@@ -81,13 +81,13 @@ class Referenced:
 
 
 def read_pairs(*paths: Path) -> Iterator[TextPair]:
-    """Read all pairs of one tab-separated file or of two aligned files, in their order.
+    """Read all pairs of one tab-separated file or two aligned files, in order.
 
-    A line with several translations makes one pair per translation. Nothing is left out: a line without a tab
+    A line with several translations gives one pair per translation. Nothing is left out: a line without a tab
     has a fault, so that a filter can count it.
 
     Raises:
-        CorpusError: for a file that is missing, a folder, damaged or empty, and for two files of different
+        CorpusError: for a file that is missing, damaged, empty or a folder, and for two files of different
             lengths.
     """
     if len(paths) not in (1, 2):
@@ -101,7 +101,7 @@ def read_pairs(*paths: Path) -> Iterator[TextPair]:
 
 
 def read_references(*paths: Path) -> Iterator[Referenced]:
-    """Read each source with all its translations: those of its line and of the lines next to it.
+    """Read each source with all its translations, from its line and adjacent lines with the same source.
 
     Raises:
         CorpusError: as `read_pairs` does, and for a line without a tab or with an empty side: a score covers
@@ -169,7 +169,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _raw_lines(raw: BufferedReader, path: Path) -> Iterator[bytes]:
-    """The lines of a file, decompressed if it begins as gzip does; a line that is too long is truncated."""
+    """The lines of a file, decompressed if gzipped; too long lines are truncated."""
     head = raw.peek(_N_HEAD)[:_N_HEAD]
     for beginning, kind in _OTHER_KINDS.items():
         if head.startswith(beginning):

@@ -1,4 +1,4 @@
-"""From a corpus of sentence pairs to sub-word vocabularies and ids on disk."""
+"""Converts a corpus of sentence pairs to sub-word vocabularies and ids on disk."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from transformer.text.subwords import SubwordCoder, learn_subwords
 from transformer.text.words import WordTokenizer
 
 Pairs = Callable[[], Iterable[tuple[str, str]]]
-"""Each call reads the filtered corpus from its beginning: (source, target) pairs."""
+"""Function that reads the filtered corpus from the start at each call: (source, target) pairs."""
 
 
 def with_typing_noise(pairs: Iterable[tuple[str, str]], share: float, seed: int) -> Iterator[tuple[str, str]]:
-    """Repeat a share of the pairs with typing noise in the source."""
+    """Yield the pairs, repeating a share of them with typing noise in the source."""
     rng = Random(seed)
     for source, target in pairs:
         yield source, target
@@ -28,7 +28,7 @@ def with_typing_noise(pairs: Iterable[tuple[str, str]], share: float, seed: int)
 def learn_coders(
     pairs: Pairs, languages: tuple[str, str], *, vocab_size: int, shared: bool = False, lowercase: bool
 ) -> tuple[SubwordCoder, SubwordCoder]:
-    """Learn sub-words for each side, or `shared` ones for both; reads the corpus twice."""
+    """Learn sub-words for each side, or `shared` ones for both, reading the corpus twice."""
     tokenizers = [WordTokenizer(language, lowercase=lowercase) for language in languages]
 
     def words(side: int) -> Iterator[tuple[str, bool]]:
@@ -52,9 +52,10 @@ def encode_corpus(
     longest: int,
     describe: Callable[[], dict[str, object]] = dict,
 ) -> EncodedCorpus:
-    """Write the ids of a corpus, leaving out pairs with more than `longest` sub-words on a side.
+    """Write the ids of a corpus, leaving out pairs with more than `longest` sub-words on either side.
 
-    The corpus's description is what `describe` returns after the last pair, with the number "left_out".
+    The corpus's description is the result of `describe`, called after the last pair, with the number
+    "left_out".
 
     Raises:
         EncodedCorpusError: when no pair is left.

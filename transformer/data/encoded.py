@@ -1,7 +1,7 @@
-"""A corpus as ids on disk: read through memory maps, so that it may be larger than memory.
+"""A corpus as ids on disk, memory-mapped so that it may be larger than memory.
 
-A folder holds, for each side, the ids of all sentences end to end and where each begins. Any pair can be read
-at any time: an order of the pairs is a list of indices, and a run resumes where it stopped by counting.
+A folder has, for each side, the concatenated ids of all sentences and the offset of each. Pairs can be read
+in any order: an order is a list of indices, and a run resumes where it stopped by counting.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _DESCRIPTION = "corpus.json"
 
 
 class EncodedCorpusError(ValueError):
-    """A folder that holds no whole encoded corpus; the message says what to do."""
+    """A folder has no complete encoded corpus; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """Sentences of one language: sentence i is ids[offsets[i] : offsets[i + 1]]."""
+    """Sentences of one side: sentence i is ids[offsets[i] : offsets[i + 1]]."""
 
     ids: npt.NDArray[np.int32]
     offsets: npt.NDArray[np.int64]
@@ -44,10 +44,10 @@ class EncodedCorpus:
     """Sentence pairs as ids, without <bos> and <eos>.
 
     Args:
-        folder: that `write_corpus` wrote.
+        folder: a folder written by `write_corpus`.
 
     Raises:
-        EncodedCorpusError: for a folder that is incomplete.
+        EncodedCorpusError: for an incomplete folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,7 +65,7 @@ class EncodedCorpus:
         return len(self._source.offsets) - 1
 
     def pairs(self) -> Iterator[tuple[list[int], list[int]]]:
-        """All pairs in their order: the ids of source and target."""
+        """All pairs in order, as source and target ids."""
         return ((self._source.sentence(index), self._target.sentence(index)) for index in range(len(self)))
 
     def example(self, index: int) -> Example:
@@ -77,11 +77,11 @@ class EncodedCorpus:
         return make_batch([self.example(int(index)) for index in indices])
 
     def targets(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """The ids of all targets end to end, and where each begins; the last offset is their end."""
+        """The concatenated ids of all targets, and the offset of each; the last offset is the end."""
         return self._target.ids, self._target.offsets
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Positions of each pair, <eos> or <bos> included: (2, pairs), the source side first."""
+        """Number of positions of each pair, including <eos> or <bos>: (2, pairs), the source side first."""
         return np.stack([np.diff(side.offsets) + 1 for side in (self._source, self._target)])
 
 
@@ -90,12 +90,12 @@ def write_corpus(
     pairs: Iterable[tuple[Sequence[int], Sequence[int]]],
     describe: Callable[[], dict[str, object]] = dict,
 ) -> EncodedCorpus:
-    """Write pairs of ids as they come; memory holds one pair at a time.
+    """Write a stream of id pairs; only one pair is in memory at a time.
 
     Args:
-        folder: made if it is missing; the description is written last, so a folder without one is unfinished.
-        pairs: ids of source and target, without <bos> and <eos>.
-        describe: called after the last pair; gives what a reader needs to know, as plain values.
+        folder: created if missing; the description is written last, so a folder without it is incomplete.
+        pairs: source and target ids, without <bos> and <eos>.
+        describe: called after the last pair; returns the description as plain values.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _DESCRIPTION).unlink(missing_ok=True)
@@ -126,16 +126,16 @@ def write_corpus(
 def epoch_batches(
     corpus: EncodedCorpus, *, tokens: int, seed: int, epoch: int
 ) -> list[npt.NDArray[np.int64]]:
-    """Divide all pairs into batches of similar length, in an order of the epoch's own.
+    """Divide all pairs into batches of similar length, in an order specific to the epoch.
 
-    The order depends on seed and epoch alone. It takes about 50 bytes of memory per pair.
+    The order depends only on seed and epoch. It takes about 50 bytes of memory per pair.
 
     Args:
-        corpus: not empty.
-        tokens: the most positions of a batch, padding included, on its longer side; a longer pair makes
-            a batch of its own.
-        seed: of the training run.
-        epoch: from 0.
+        corpus: a corpus with at least one pair.
+        tokens: most positions per batch on its longer side, including padding; a longer pair gets a batch of
+            its own.
+        seed: seed of the training run.
+        epoch: number of the epoch, from 0.
     """
     rng = np.random.Generator(np.random.Philox(key=[seed, epoch]))
     source, target = corpus.lengths()

@@ -1,4 +1,4 @@
-"""Selects a corpus's sentence pairs for training; the others are counted and reported."""
+"""Selects the sentence pairs of a corpus to learn from; the others are counted and reported."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from transformer.text.words import clean
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]")
 _MOJIBAKE = re.compile(r"[ÃÂÐÑ][\u0080-\u00bf]|Ã[€‚ƒ„†‡ˆ‰Š‹ŒŽ•˜™š›œžŸ]|â€|ï¿½")
-"""UTF-8 that was once read as Latin-1 or Windows-1252: "Ã¨" for "è", "â€™" for "’"."""
+"""UTF-8 that was decoded as Latin-1 or Windows-1252: "Ã¨" for "è", "â€™" for "’"."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """Conditions under which a pair is left out of training.
+    """Pairs to leave out.
 
     Attributes:
-        min_words: leave out pairs with fewer words on a side (separated by white space).
+        min_words: leave out pairs with fewer words (separated by white space) on a side.
         max_words: leave out pairs with more words on a side.
         max_characters: leave out pairs with more characters on a side.
-        max_ratio: leave out pairs with more than so many times the words on one side as on the other; a
+        max_ratio: leave out pairs with more than this many times as many words on one side as on the other; a
             side of five words or fewer is never too long.
-        duplicates: learn from a pair each time it occurs.
-        faults: learn from wrongly encoded text too.
+        duplicates: learn from a pair every time it occurs.
+        faults: also learn from wrongly encoded text.
     """
 
     min_words: int = 1
@@ -40,13 +40,13 @@ class Filters:
 
 @dataclass
 class FilterReport:
-    """How many pairs were read, kept and left out.
+    """Numbers of pairs read, kept and left out.
 
     Attributes:
-        seen: all of them.
-        kept: those that are learnt from.
-        left_out: how many, by reason.
-        first: where the first was, by reason.
+        seen: number of pairs read.
+        kept: number of pairs to learn from.
+        left_out: number of pairs left out, by reason.
+        first: place of the first pair left out, by reason.
     """
 
     seen: int = 0
@@ -79,8 +79,8 @@ class FilterReport:
 def filtered(pairs: Iterable[TextPair], filters: Filters, report: FilterReport) -> Iterator[tuple[str, str]]:
     """Yield source and target of the pairs to learn from, and count every pair in the report.
 
-    Duplicates are recognised by a 64-bit hash, which takes 12 to 24 bytes of memory per different pair (36
-    while the table grows). In a hundred million pairs, the probability that a new pair is taken for a
+    Duplicates are recognised by a 64-bit hash, which takes 12 to 24 bytes of memory per distinct pair (36
+    while the table grows). In a hundred million pairs, the probability that any new pair is taken for a
     duplicate is 1 in 3,700.
     """
     known = HashTable()
@@ -94,17 +94,17 @@ def filtered(pairs: Iterable[TextPair], filters: Filters, report: FilterReport) 
 
 
 class HashTable:
-    """A set of 64-bit hashes: open addressing in an array, a fifth of the memory of a Python set.
+    """A set of 64-bit hashes, using open addressing in an array: a fifth of the memory of a Python set.
 
-    The lower bits of a hash are the slot at which its search begins.
+    The lower bits of a hash are the slot where probing starts.
     """
 
     def __init__(self) -> None:
-        self._slots = array("Q", bytes(8 << 10))  # 0 marks a free one; as many as a power of 2
+        self._slots = array("Q", bytes(8 << 10))  # 0 marks a free slot; their number is a power of 2
         self._used = 0
 
     def add(self, number: int) -> bool:
-        """Add a hash; True if it was not there yet."""
+        """Add a hash; returns True if it is new."""
         if not self._put(number or 1):
             return False
         self._used += 1
@@ -152,5 +152,5 @@ def _unfit(pair: TextPair, filters: Filters) -> str | None:
 
 
 def _n_words(text: str) -> int:
-    """Words between white space; invisible characters are no words."""
+    """Number of words separated by white space, ignoring invisible characters."""
     return len((text if text.isprintable() else clean(text)).split())

@@ -1,4 +1,4 @@
-"""Typing noise: sentences as people type them in a hurry, on a phone, to a friend."""
+"""Typing noise: sentences as people type them in a hurry, for example on a phone to a friend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from random import Random
 from transformer.data.typed_words import MISSPELLED, SHORT, SOUNDS_ALIKE
 
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z]{3,}\b")
-"""Not a name: a mistyped name is another name. So slips come first, while capitals still mark the names."""
+"""A word but not a name, because a mistyped name is another name.
+
+So slips are applied first, while capitals still mark names.
+"""
 _GAP, _GAP_IN_SMALL = re.compile(" "), re.compile("(?<=[a-z]) (?=[a-z])")
 _MARK, _LAST_LETTER = re.compile("(?<=\\w), (?=\\w)|[?!]+$"), re.compile("[aeioumnrsyz](?=\\W*$)")
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -66,7 +69,7 @@ def _without_space(sentence: str, rng: Random) -> str:
 
 
 def _with_one(pattern: re.Pattern[str], change: Callable[[str], str], sentence: str, rng: Random) -> str:
-    """Change one match of a pattern, if there is any."""
+    """Change one random match of a pattern, if any."""
     found = list(pattern.finditer(sentence))
     if not found:
         return sentence
@@ -146,14 +149,14 @@ _WAYS: dict[Callable[[str, Random], str], float] = {
     _two_spaces: 0.05,
     _capitals: 0.1,
 }
-"""Changes to a sentence in the order in which they are tried, each with its probability."""
+"""Changes to a sentence in the order of application, with their probabilities."""
 
 
 def add_typing_noise(sentence: str, rng: Random) -> str:
-    """Retype a well-written sentence as if in a hurry; unchanged if no change applies.
+    """Retype a well-written sentence as if in a hurry; returned as is if no change applies.
 
-    A model trained on some such sources, with their correct translations, also translates sentences that
-    are typed in a hurry. Written corpora have none: no sentence begins in lower case.
+    A model trained on some such sources with correct translations also translates sentences typed in a hurry.
+    Written corpora have none of these: no sentence begins in lower case.
     """
     for _ in range(10):
         typed = sentence

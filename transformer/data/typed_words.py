@@ -1,4 +1,4 @@
-"""How people shorten and misspell English words."""
+"""Common short forms and misspellings of English words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHORT = {
     "for example": "eg e.g.", "never mind": "nvm", "no problem": "np", "I am": "iam im", "I have": "ive",
     "I will": "ill", "as well": "aswell", "in front": "infront", "at least": "atleast",
 }  # fmt: skip
-"""Short forms of a word; "_" stands for a space."""
+"""Word -> short forms; "_" stands for a space."""
 
 MISSPELLED = {
     "absence": "absense", "accept": "except", "accidentally": "accidently", "accommodation": "accomodation",
@@ -99,7 +99,7 @@ MISSPELLED = {
     "write": "rite", "writing": "writting", "written": "writen", "yesterday": "yestarday yesteday",
     "you're": "your", "your": "you're", "young": "yung",
 }  # fmt: skip
-"""Common misspellings of a word; "_" stands for a space."""
+"""Word -> common misspellings; "_" stands for a space."""
 
 SOUNDS_ALIKE = {
     "ph": "f", "wh": "w", "kn": "n", "wr": "r", "ck": "k c", "ie": "ei", "ei": "ie", "ea": "ee e",
@@ -113,4 +113,4 @@ SOUNDS_ALIKE = {
     "ant": "ent", "ence": "ance", "ance": "ence", "ful": "full", "mb": "m", "th": "t f", "au": "o",
     "aw": "au", "ew": "u oo", "oa": "o", "sh": "ch", "ture": "cher",
 }  # fmt: skip
-"""How people who spell by ear write a sound."""
+"""Spelling of a sound -> spellings by ear."""

@@ -1,4 +1,4 @@
-"""Beam search: follows the few best hypotheses at once (Sutskever et al. 2014, section 3.2)."""
+"""Beam search: follows the best few hypotheses at once (Sutskever et al. 2014, section 3.2)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One target that a search found.
+    """One target found by a search.
 
     Attributes:
-        ids: without start and end; includes a given prefix.
-        log_probability: of all tokens, including a given prefix and the end, in nats.
-        score: log_probability over the length penalty.
-        end_id: the token that ended it; None at the limit.
+        ids: token ids without start and end, including a given prefix.
+        log_probability: log-probability of all tokens in nats, including a given prefix and the end.
+        score: log_probability divided by the length penalty.
+        end_id: the end token; None at the limit.
         ending: why it ended.
     """
 
@@ -34,11 +34,11 @@ class Hypothesis:
 
 
 def length_penalty(n_tokens: int, alpha: float, form: LengthForm = "wu") -> float:
-    """The divisor of the log-probability of |Y| tokens, the end included.
+    """The divisor of the log-probability of |Y| tokens, including the end.
 
     "wu" is ((5 + |Y|) / 6) ** alpha (Wu et al. 2016, equation 14); "power" is |Y| ** alpha, the
     length_penalty of Hugging Face's transformers: with alpha 1 the score is the mean per token. With alpha 0
-    short targets win, since each further token makes a target less probable.
+    short targets win, because every further token makes a target less probable.
     """
     return float((n_tokens if form == "power" else (5 + n_tokens) / 6) ** alpha)
 
@@ -47,17 +47,17 @@ def length_penalty(n_tokens: int, alpha: float, form: LengthForm = "wu") -> floa
 class BeamStep:
     """The candidates of one step: the best N continuations for each sentence, best first.
 
-    N is K times one more than there are end tokens (2K if <eos> is the only one), so that at least K of them
-    do not end.
+    N is K * (1 + number of end tokens), so 2K if <eos> is the only one: at least K candidates then do not
+    end.
 
     Attributes:
-        parents: the hypothesis, 0 to K - 1, that each continues (B, N).
-        tokens: their ids (B, N).
-        log_probabilities: of each token given the ones before it, in nats (B, N).
+        parents: index of the hypothesis that each candidate continues, 0 to K - 1 (B, N).
+        tokens: the candidates' token ids (B, N).
+        log_probabilities: log-probability of each token given those before it, in nats (B, N).
         totals: log-probability of all tokens, including a given prefix (B, N); minus infinity where there
             are fewer candidates.
-        followed: indices of the K candidates that are followed further, best first (B, K).
-        surest: the probability of the most probable token after each hypothesis (B, K).
+        followed: indices of the K candidates that continue to be followed, best first (B, K).
+        surest: probability of the most probable token after each hypothesis (B, K).
     """
 
     parents: Tensor
@@ -76,7 +76,7 @@ class BestHypotheses:
     hypotheses: list[Hypothesis] = field(default_factory=list)
 
     def add(self, hypothesis: Hypothesis) -> None:
-        """Insert one, and drop the worst beyond the size."""
+        """Insert a hypothesis, and drop the worst beyond `size`."""
         self.hypotheses.append(hypothesis)
         self.hypotheses.sort(key=lambda one: -one.score)
         del self.hypotheses[self.size :]
@@ -89,26 +89,26 @@ class BestHypotheses:
 class BeamSearch:
     """A search over a batch of sources, step by step.
 
-    Each step continues every followed hypothesis by every token. The best K continuations of a sentence that
-    do not end are followed further; one that ends is finished if it is among the best K. The search of a
-    sentence is over when it has `n_best` finished hypotheses and no followed one has, at its present length,
-    a better score than the worst of them. With alpha 0 that misses nothing; with alpha above 0 a longer
-    hypothesis could still gain.
+    Each step continues every followed hypothesis with every token. The best K continuations of a sentence
+    that do not end continue to be followed; one that ends is finished if it is among the best K. The search
+    for a sentence ends when it has `n_best` finished hypotheses and no followed one has, at its current
+    length, a better score than the worst of them. With alpha 0 this misses nothing; with alpha above 0 a
+    longer hypothesis could still overtake.
 
     Args:
-        model: with a decoder, in eval mode.
+        model: a model with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one sentence.
-        request: where targets begin and end.
+        request: how targets begin and end.
         beam_size: K.
-        alpha: of the length penalty.
-        n_best: hypotheses to find for each sentence, at most K.
+        alpha: exponent of the length penalty.
+        n_best: number of hypotheses to find per sentence, at most K.
 
     Attributes:
         found: the best hypotheses of each sentence so far.
-        n_listed: N, the number of candidates of a step.
+        n_listed: N, the number of candidates per step.
 
     Raises:
-        ValueError: for an empty beam, or n_best above its size.
+        ValueError: for an empty beam, or n_best above the beam size.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class BeamSearch:
 
     @torch.inference_mode()
     def steps(self) -> Iterator[BeamStep]:
-        """Search, one step per length; finished sentences leave the batch.
+        """Run the search, one step per length; finished sentences leave the batch.
 
         Raises:
             SentenceError: when logits are not finite.
@@ -174,7 +174,7 @@ class BeamSearch:
         return length_penalty(length, self._alpha, self._request.length_form)
 
     def _prefix_total(self, logits: Tensor, prefix: Tensor) -> Tensor:
-        """Log-probability (B,) of the prefix (B, P), given logits (B, P, V); 0 for an empty one."""
+        """Log-probability (B,) of the prefix (B, P), given logits (B, P, V); 0 if the prefix is empty."""
         log_probabilities = self._request.suppress(logits.float()).log_softmax(dim=-1)
         return log_probabilities.gather(-1, prefix[..., None]).sum(dim=(1, 2))
 
@@ -188,7 +188,7 @@ class BeamSearch:
     ) -> BeamStep:
         n, width = self.n_listed, totals.shape[1]
         logits = self._request.suppress(logits.float())
-        # Probabilities are not renormalised over the ids that remain, as in Hugging Face's transformers.
+        # As in Hugging Face's transformers, probabilities are not renormalised over the remaining ids.
         rows = [sentence for sentence in sentences for _ in range(width)]
         ranked = self._request.close(logits, targets, rows)
         forced = [last for last in at_limit for _ in range(width)]
@@ -205,7 +205,7 @@ class BeamSearch:
         together = totals.repeat_interleave(n_each, dim=1) + log_probabilities
         missing = max(0, n - together.shape[1])
         top = functional.pad(together, (0, missing), value=-math.inf).topk(n)
-        places = top.indices.clamp(max=together.shape[1] - 1)  # arbitrary where the total is -inf
+        places = top.indices.clamp(max=together.shape[1] - 1)  # arbitrary token where the total is -inf
         tokens = best.indices.view(len(totals), -1).gather(1, places)
         does_end = torch.isin(tokens, self._ends) & top.values.isfinite()
         return BeamStep(
@@ -218,7 +218,7 @@ class BeamSearch:
         )
 
     def _finish(self, sentences: list[int], step: BeamStep, targets: Tensor, length: int) -> None:
-        """Add the candidates that end and are among the best K."""
+        """Add the candidates that end, if among the best K."""
         does_end = torch.isin(step.tokens, self._ends) & step.totals.isfinite()
         for row, rank in does_end[:, : self._beam_size].nonzero().tolist():
             total = float(step.totals[row, rank])
@@ -235,11 +235,11 @@ class BeamSearch:
         """Why a hypothesis of this length, prefix included, ended with this token."""
         n_left = self._limits[sentence] - length
         ending = self._request.ending(self._model, token, n_left, self._new_limits[sentence])
-        assert ending is not None  # it has an end token or is at its limit
+        assert ending is not None  # its token is an end token, or it is at the limit
         return ending
 
     def _searching(self, sentences: list[int], totals: Tensor, length: int) -> list[int]:
-        """Rows of the sentences whose search is not over."""
+        """Rows of the sentences whose search continues."""
         penalty = self._penalty(length)
         best = totals[:, 0].tolist()
         return [
@@ -251,7 +251,7 @@ class BeamSearch:
     def _add_unfinished(
         self, sentences: list[int], totals: Tensor, targets: Tensor, rows: Sequence[int]
     ) -> None:
-        """At the limit of these rows, fill up with the hypotheses that are still followed."""
+        """For rows at their limit, fill up with the hypotheses still followed."""
         penalty = self._penalty(targets.shape[2])
         for row in rows:
             found = self.found[sentences[row]]
@@ -272,7 +272,7 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The `n_best` targets of each source, best first: see `BeamSearch`.
 
-    There are fewer only where no token may follow.
+    There are fewer only if no token is allowed to follow.
 
     Raises:
         SentenceError: when logits are not finite.

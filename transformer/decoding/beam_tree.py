@@ -1,4 +1,4 @@
-"""A beam search recorded as a tree: every candidate with its scores and its fate."""
+"""Records a beam search as a tree: every candidate with its scores and fate."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from transformer.decoding.request import DecodingRequest
 from transformer.model.transformer import Transformer
 
 Fate = Literal["given", "kept", "pruned", "finished"]
-"""Given: the root and the prefix. Kept: continued. Finished: an end among the best K. Pruned: the rest."""
+"""Given: the root and the prefix. Kept: continued. Finished: ends, among the best K. Pruned: the rest."""
 
 
 @dataclass(frozen=True)
 class BeamNode:
-    """One token, following the tokens of its ancestors.
+    """One token, which follows the tokens of its ancestors.
 
     Attributes:
-        index: its index among the nodes.
-        parent: its parent's index; None for the root, the last start token.
-        position: its distance from the root.
-        token_id: the token.
-        log_probability: given the tokens before it, in nats; 0 for the root.
+        index: index among the nodes.
+        parent: the parent's index; None for the root, which is the last start token.
+        position: distance from the root.
+        token_id: id of the token.
+        log_probability: log-probability given the tokens before it, in nats; 0 for the root.
         total: sum of log-probabilities from the root to this token.
-        score: total over the length penalty, by which the candidates of a step are ranked.
-        rank: among the candidates of its step, from 1.
+        score: total divided by the length penalty, which ranks the candidates of a step.
+        rank: rank among the candidates of its step, from 1.
         ends: True for an end token.
         fate: what the search did with it.
     """
@@ -52,16 +52,16 @@ class BeamTree:
     """One search.
 
     Attributes:
-        nodes: parents before their children; the candidates of a step best first.
-        hypotheses: best first.
+        nodes: all nodes, parents before their children, and the candidates of a step best first.
+        hypotheses: the hypotheses found, best first.
         leaves: the last node of each hypothesis.
-        n_given: number of nodes for the root and the prefix, which come first.
-        n_candidates: number of continuations in each step, from the first searched position on.
-        n_listed: the most continuations of a step that have nodes.
-        repeating: for each continued node, the tokens that could not follow because they would have repeated
-            an n-gram; nodes without any are left out.
-        misspelling: the same for tokens that would have misspelled, or not begun, a word to copy.
-        forced_at: the position at which only the forced end could follow; None without one.
+        n_given: number of nodes for the root and the prefix, which are first.
+        n_candidates: number of possible continuations in each step, from the first searched position on.
+        n_listed: largest number of continuations per step that get nodes.
+        repeating: for each continued node, the tokens excluded because they would repeat an n-gram; nodes
+            without any are left out.
+        misspelling: the same for tokens that would misspell, or not begin, a word to copy.
+        forced_at: position of the forced end; None without one.
     """
 
     nodes: tuple[BeamNode, ...]
@@ -87,7 +87,7 @@ class BeamTree:
 def beam_tree(
     model: Transformer, src: Tensor | None, request: DecodingRequest, *, beam_size: int, alpha: float
 ) -> BeamTree:
-    """Search for the best `beam_size` targets of one source and record every step.
+    """Search for the best `beam_size` targets of one source, recording every step.
 
     Args:
         src: (1, S) ids; None without an encoder.
@@ -135,7 +135,7 @@ def beam_tree(
 
 @torch.inference_mode()
 def _given(model: Transformer, src: Tensor | None, request: DecodingRequest, alpha: float) -> list[BeamNode]:
-    """The root and the prefix, with its tokens' log-probabilities."""
+    """Nodes for the root and the prefix, with log-probabilities."""
     nodes = [BeamNode(0, None, 0, request.start_ids[-1], 0.0, 0.0, 0.0, 1, False, "given")]
     if not request.prefix:
         return nodes
@@ -193,7 +193,7 @@ def _candidate_nodes(
 
 
 def _ids_through(nodes: Sequence[BeamNode], index: int) -> list[int]:
-    """The tokens from the root (excluded) to a node."""
+    """The token ids from the root (excluded) to a node."""
     ids: list[int] = []
     at = nodes[index]
     while at.parent is not None:

@@ -21,20 +21,20 @@ from transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class DecodingStep:
-    """One step of a decoding.
+    """One decoding step.
 
     Attributes:
-        position: of the token in the target, from 0.
+        position: position of the token in the target, from 0.
         token_id: the chosen token.
-        probability: of that token.
-        rank: among all tokens by probability, from 1; among ties in the order of `top_ids`.
+        probability: probability of that token.
+        rank: rank of that token by probability, from 1; ties are in the order of `top_ids`.
         top_ids: the k most probable tokens, best first.
-        top_probabilities: theirs.
-        repeating: ids that were excluded because they would have repeated an n-gram. Probabilities are as the
-            model gave them.
-        misspelling: ids that were excluded because they would have misspelled, or not begun, a word to copy,
-            or spelled a letter that the source lacks.
-        ending: why the target ends with this token; None if it doesn't, or if the token was given.
+        top_probabilities: probabilities of `top_ids`.
+        repeating: ids excluded because they would repeat an n-gram. Probabilities are the model's, before
+            excluding.
+        misspelling: ids excluded because they would misspell, or not begin, a word to copy, or spell a letter
+            that the source lacks.
+        ending: why the target ends with this token; None if it does not, or if the token was given.
     """
 
     position: int
@@ -49,7 +49,7 @@ class DecodingStep:
 
 
 def next_token_probabilities(logits: Tensor, suppressed_ids: Sequence[int]) -> Tensor:
-    """Softmax over all ids but the suppressed ones, which get 0: (..., V) -> (..., V)."""
+    """Softmax over all ids except the suppressed ones, which get 0: (..., V) -> (..., V)."""
     return suppress(logits, suppressed_ids).softmax(dim=-1)
 
 
@@ -72,13 +72,13 @@ def decoding_step(position: int, token_id: int, probabilities: Tensor, top_k: in
 def greedy(
     model: Transformer, src: Tensor | None, request: DecodingRequest, *, top_k: int = 5
 ) -> Iterator[DecodingStep]:
-    """Take the most probable token at each step, up to and including the end.
+    """Choose the most probable token at each step, up to and including the end.
 
     Args:
-        model: with a decoder, in eval mode.
+        model: a model with a decoder, in eval mode.
         src: (1, S) ids; None without an encoder.
-        request: where the target begins and ends.
-        top_k: number of the best tokens listed by each step.
+        request: how the target begins and ends.
+        top_k: number of best tokens listed in each step.
     """
     state = model.start(src)
     tokens = request.first_tokens(1, model.generator.weight.device)
@@ -105,7 +105,7 @@ def greedy(
 
 
 def greedy_batch(model: Transformer, src: Tensor, request: DecodingRequest) -> list[Target]:
-    """Greedy targets of many sources at once: see `decode_batch`.
+    """Decode many sources greedily at once; see `decode_batch`.
 
     Raises:
         SentenceError: when logits are not finite.

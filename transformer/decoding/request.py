@@ -1,4 +1,4 @@
-"""What a decoding is asked for, and the loop that greedy decoding and sampling share."""
+"""The parameters of a decoding, and the loop shared by greedy decoding and sampling."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ NOT_FINITE = (
 
 
 _LOOP = 4
-"""A run of this many tokens is never repeated at once; correct sentences repeat shorter ones ("piano piano"),
-but not three times."""
+"""Fewest tokens that count as a loop if repeated once; shorter runs count from the second repetition on.
+
+Correct sentences may repeat fewer tokens once ("piano piano"), but not twice.
+"""
 
 LengthForm = Literal["wu", "power"]
 """The formula of a length penalty: see `beam.length_penalty`."""
 
 Ending = Literal["end", "limit", "positions"]
-"""Why a target ended: with an end token; at max_new_tokens, perhaps with a forced end; at the model's last
-position."""
+"""Why a target ended: an end token; max_new_tokens, perhaps with a forced end; the last position."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A decoded target without start and end; includes a given prefix."""
+    """A decoded target without start and end, including a given prefix."""
 
     ids: tuple[int, ...]
     ending: Ending
@@ -42,23 +43,23 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingRequest:
-    """Start and end of targets, and ids that may not be chosen.
+    """How targets begin and end, and which ids may not be chosen.
 
     Attributes:
         start_ids: the decoder's first input, at least one id: <bos>, or a prompt.
-        end_ids: each of them ends a target, as <eos> does.
-        max_new_tokens: most tokens, with the end and without the prefix; the model's last position is a limit
-            too. One number for all rows of a batch or one per row, so that a sentence's result doesn't depend
-            on its batch.
+        end_ids: ids that end a target, such as <eos>.
+        max_new_tokens: largest number of tokens, with the end and without the prefix; the model's last
+            position is also a limit. One number for all rows of a batch or one per row, so that a sentence's
+            result does not depend on its batch.
         suppressed_ids: ids that are never chosen, such as <pad>.
-        prefix: ids that every target begins with, none suppressed, treated as if chosen.
-        no_repeat_ngram_size: n-grams of this size occur once, `start_ids` included (Paulus et al. 2018,
-            section 2.5, with n = 3); 0 for no such rule.
-        no_loops: with such an n, shorter n-grams do not loop either: four or more tokens are not repeated at
-            once, fewer not twice.
-        copied: for each row, the words of its source that its target copies; empty to copy nothing.
+        prefix: ids that every target begins with, treated as if chosen; none may be suppressed.
+        no_repeat_ngram_size: n-grams of this size may occur only once, including `start_ids` (Paulus et al.
+            2018, section 2.5, with n = 3); 0 for no such rule.
+        no_loops: with such a rule, shorter n-grams may not loop either: four or more tokens may not be
+            repeated immediately, fewer at most once.
+        copied: for each row, the source words that the target copies; empty to copy nothing.
         forced_end_id: replaces the last token of a target at its limit; None to leave it without an end.
-        length_form: of a beam search's length penalty.
+        length_form: form of a beam search's length penalty.
     """
 
     start_ids: Sequence[int]
@@ -77,7 +78,7 @@ class DecodingRequest:
         return torch.tensor([[*self.start_ids, *self.prefix]] * n_rows, device=device)
 
     def limits(self, model: Transformer, n_rows: int) -> list[int]:
-        """The most new tokens of each row, at most what the model has positions for.
+        """The largest number of new tokens of each row, within the model's positions.
 
         Raises:
             ValueError: unless there is one limit, or one per row.
@@ -90,13 +91,13 @@ class DecodingRequest:
         return [min(limit, most) for limit in limits]
 
     def ending(self, model: Transformer, token: int, n_left: int, limit: int) -> Ending | None:
-        """Why a target ends with its newest token; None if it doesn't end.
+        """Why a target ends with its newest token; None if it does not end.
 
         Args:
-            model: that decodes.
-            token: the newest one.
+            model: the decoding model.
+            token: the newest token.
             n_left: tokens left before the limit.
-            limit: of the target's row, from `limits`.
+            limit: limit of the target's row, from `limits`.
         """
         if token in self.end_ids and (n_left > 0 or self.forced_end_id is None):
             return "end"
@@ -106,11 +107,11 @@ class DecodingRequest:
         return "positions" if limit == most else "limit"
 
     def suppress(self, logits: Tensor) -> Tensor:
-        """A copy of logits (..., V), minus infinity at the suppressed ids."""
+        """A copy of logits (..., V) with minus infinity at the suppressed ids."""
         return suppress(logits, self.suppressed_ids)
 
     def repeating(self, target: Sequence[int]) -> set[int]:
-        """The ids that would repeat an n-gram of a target (given without its start)."""
+        """The ids that would repeat an n-gram of a target, which is given without start."""
         n, ids = self.no_repeat_ngram_size, [*self.start_ids, *target]
         if not n:
             return set()
@@ -131,29 +132,29 @@ class DecodingRequest:
     def closed(
         self, target: Sequence[int], row: int = 0, surest: float = 1.0
     ) -> tuple[frozenset[int], frozenset[int]]:
-        """The ids that may not follow a target: `repeating` ones, and ones that would misspell a copied word.
+        """The ids that may not follow a target: `repeating` ones, and those that misspell a copied word.
 
-        Only one of the two is not empty: a copied word may repeat n-grams.
+        At most one of the two is non-empty, because a copied word may repeat n-grams.
 
         Args:
-            target: ids, without the start.
-            row: of its source in the batch.
-            surest: the probability of the most probable id, 0 to 1.
+            target: ids without start.
+            row: row of its source in the batch.
+            surest: probability of the most probable id, 0 to 1.
         """
         misspelling = self.copied[row].closed(target, surest) if self.copied else frozenset()
         return frozenset() if misspelling else frozenset(self.repeating(target)), misspelling
 
     def invented_letters(self, target: Sequence[int], row: int = 0) -> frozenset[int]:
-        """The ids that may not follow a target because they would spell a letter that its source lacks."""
+        """The ids excluded because they would spell a letter that the source lacks."""
         return self.copied[row].invented_letters(target) if self.copied else frozenset()
 
     def close(self, logits: Tensor, targets: Sequence[Sequence[int]], rows: Sequence[int]) -> Tensor:
-        """Logits (N, V), minus infinity at ids that are `closed` or `invented_letters`.
+        """Logits (N, V) with minus infinity at ids that are `closed` or `invented_letters`.
 
         Args:
             logits: (N, V).
-            targets: N, so far.
-            rows: of their sources in the batch, N.
+            targets: the N targets so far.
+            rows: the N rows of their sources in the batch.
         """
         if not (self.no_repeat_ngram_size or self.copied):
             return logits
@@ -165,9 +166,9 @@ class DecodingRequest:
         return logits.masked_fill(mask.to(logits.device), -math.inf)
 
     def force_end(self, logits: Tensor, at_limit: Sequence[bool]) -> Tensor:
-        """Logits (N, V) that leave rows at their limit only the forced end, if there is one.
+        """Logits (N, V) that allow only the forced end, if any, in rows at their limit.
 
-        Its log-probability is 0 there, as there is no choice.
+        Its log-probability is then 0, since there is no choice.
         """
         if self.forced_end_id is None or not any(at_limit):
             return logits
@@ -178,7 +179,7 @@ class DecodingRequest:
 
 
 def max_new_tokens(model: Transformer, n_tokens: int) -> int:
-    """The most tokens that a model can generate after n_tokens: it need not read the last one."""
+    """The most tokens that a model can generate after n_tokens; it does not read the last one."""
     return model.config.max_len - n_tokens + 1
 
 
@@ -189,16 +190,16 @@ def surest(logits: Tensor) -> list[float]:
 
 
 def suppress(logits: Tensor, suppressed_ids: Sequence[int]) -> Tensor:
-    """A copy of logits (..., V), minus infinity at the suppressed ids."""
+    """A copy of logits (..., V) with minus infinity at the suppressed ids."""
     index = torch.tensor(suppressed_ids, dtype=torch.long, device=logits.device)
     return logits.index_fill(-1, index, -math.inf)
 
 
 def check_finite(best: Tensor) -> None:
-    """Check the largest logits, which broken weights make NaN or infinite.
+    """Check the largest logits; broken weights make them NaN or infinite.
 
     Raises:
-        SentenceError: unless all are finite.
+        SentenceError: when any is not finite.
     """
     if not bool(best.isfinite().all()):
         raise SentenceError(NOT_FINITE)
@@ -211,10 +212,10 @@ def decode_batch(
     """Decode many sources at once, token by token; finished sentences leave the batch.
 
     Args:
-        model: with a decoder, in eval mode.
+        model: a model with a decoder, in eval mode.
         src: (B, S) ids, padded; None without an encoder, for one target.
-        request: where targets begin and end.
-        choose: logits (B, V), minus infinity for excluded ids -> next token of each row (B,).
+        request: how targets begin and end.
+        choose: maps logits (B, V), minus infinity for excluded ids, to the next token of each row (B,).
     """
     device = model.generator.weight.device
     n_rows = 1 if src is None else len(src)
@@ -242,5 +243,5 @@ def decode_batch(
             rows = torch.tensor(kept, device=device)
             state.select(rows, rows)
         tokens = torch.tensor([[chosen[row]] for row in kept], device=device)  # (B, 1)
-    # There was no step if there is no room for a single token.
+    # No step was made if there is no room for a single token.
     return [Target(tuple(ids), ending or "limit") for ids, ending in zip(targets, endings, strict=True)]

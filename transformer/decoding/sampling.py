@@ -1,4 +1,4 @@
-"""Sampling targets, with temperature, top-k and top-p."""
+"""Samples targets with temperature, top-k and top-p."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def sampling_distribution(
     top_p: float = 1.0,
     suppressed_ids: Sequence[int] = (),
 ) -> Tensor:
-    """The probabilities with which tokens are sampled.
+    """The distribution from which tokens are sampled.
 
-    In this order: logits over the temperature; the k most probable tokens (Fan et al. 2018), renormalised; of
-    these the smallest set of the most probable that adds up to p (nucleus sampling, Holtzman et al. 2020,
-    section 3.1), renormalised. Ties are resolved by the smaller id.
+    In this order: logits divided by the temperature; the k most probable tokens (Fan et al. 2018),
+    renormalised; the smallest set of the most probable of these with total probability p or more (nucleus
+    sampling, Holtzman et al. 2020, section 3.1), renormalised. In ties the smaller id is first.
 
     Args:
         logits: (..., V).
         temperature: above 0; below 1 sharpens the distribution, above 1 flattens it.
-        top_k: most tokens to keep; 0 for all.
-        top_p: probability that the kept tokens reach together, above 0; 1 for all.
+        top_k: number of tokens to keep; 0 for all.
+        top_p: total probability that the kept tokens must reach, above 0; 1 for all.
         suppressed_ids: ids that are never chosen.
 
     Returns:
         (..., V), float32 or wider; each row sums to 1, dropped tokens are exactly 0.
 
     Raises:
-        ValueError: for settings out of their range.
+        ValueError: for settings out of range.
     """
     if not (temperature > 0 and math.isfinite(temperature)):
         raise ValueError(f"The temperature is {temperature}: it must be above 0 and finite.")
@@ -51,7 +51,7 @@ def sampling_distribution(
     if top_k:
         best[..., top_k:] = -math.inf
     probabilities = best.softmax(dim=-1)
-    before = probabilities.cumsum(dim=-1) - probabilities  # of all better ones together
+    before = probabilities.cumsum(dim=-1) - probabilities  # total probability of all better tokens
     if top_p < 1:
         probabilities = probabilities.masked_fill(before >= top_p, 0.0)
         probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
@@ -72,7 +72,7 @@ def sample(
 
     Args:
         model, src, request: as in `decode_batch`.
-        generator: on the CPU; the same state gives the same targets.
+        generator: a CPU generator; the same state gives the same targets.
         temperature, top_k, top_p: as in `sampling_distribution`.
 
     Raises:

@@ -1,1 +1,1 @@
-"""The Transformer of the paper, and only it: a description, its parts, and the tap that looks into it."""
+"""The Transformer itself: its configuration, its modules, and the tap for looking inside."""

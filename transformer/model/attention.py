@@ -19,20 +19,20 @@ from transformer.model.trace import NO_TAP, Tap
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Softmax over the unmasked keys; exactly 0 elsewhere.
 
-    A fully masked query gets zeros: a finite stand-in for minus infinity would give uniform attention, minus
-    infinity itself NaN.
+    A fully masked query gets zeros: a large negative number in place of minus infinity would give uniform
+    attention, minus infinity itself NaN.
 
     Args:
         scores: (..., Q, K).
         mask: bool, broadcasts to scores, True = may attend; None masks nothing.
 
     Returns:
-        (..., Q, K), each row sums to 1, or to 0 where it is fully masked.
+        (..., Q, K); each row sums to 1, or to 0 if it is fully masked.
     """
     if mask is None or bool(mask.all()):
         return scores.softmax(dim=-1)
     empty = _empty_rows(mask)
-    if not bool(empty.any()):  # minus infinity alone gives the zeros
+    if not bool(empty.any()):  # minus infinity suffices for exact zeros
         return torch.where(mask, scores, -math.inf).softmax(dim=-1)
     weights = torch.where(mask | empty, scores, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
@@ -41,7 +41,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
 def _empty_rows(mask: Tensor) -> Tensor:
     """True for fully masked rows, (..., Q, 1).
 
-    They are unmasked before the softmax, so that it and its gradient are finite, and then set to zero.
+    They are unmasked before the softmax, so that it and its gradient are finite, and set to 0 afterwards.
     """
     return ~mask.any(dim=-1, keepdim=True)
 
@@ -61,7 +61,7 @@ def scaled_dot_product_attention(
 
     Args:
         q: (B, H, Q, d_head).
-        k, v: (B, H, K, d_head); with fewer heads, each is shared by neighbouring heads of q.
+        k, v: (B, H, K, d_head); with fewer heads, each is shared by consecutive heads of q.
         mask: bool, broadcasts to (B, H, Q, K), True = may attend; None masks nothing.
         tap: sees position_bias, scores_uncapped (with a cap), scores (scaled, biased, capped, before the
             mask), mask, weights and z.
@@ -103,10 +103,10 @@ def fused_attention(
     scale: float | None = None,
     soft_cap: float = 0.0,
 ) -> Tensor:
-    """The same by torch's fused kernel, which stores no scores and no weights: for runs without a tap.
+    """The same with torch's fused kernel, which stores neither scores nor weights; for runs without a tap.
 
-    The kernel can't cap scores, and in bfloat16 on a CPU it takes twice as long for short sentences: then
-    the function above is used.
+    The kernel can't cap scores, and in bfloat16 on a CPU it takes twice as long for short sentences: in these
+    cases `scaled_dot_product_attention` is used.
     """
     if soft_cap or (q.dtype == torch.bfloat16 and q.device.type == "cpu"):
         return scaled_dot_product_attention(q, k, v, mask, bias=bias, scale=scale, soft_cap=soft_cap)
@@ -124,11 +124,11 @@ def fused_attention(
 
 
 class PositionInfo(NamedTuple):
-    """Token positions as one layer's self-attention uses them.
+    """Positional information for one layer's self-attention.
 
     Attributes:
-        bias: (1, H, Q, K), added to the scores.
-        rotation: of the newest tokens' queries and keys.
+        bias: (1, H, Q, K) added to the scores.
+        rotation: rotation of the newest tokens' queries and keys.
     """
 
     bias: Tensor | None = None
@@ -146,7 +146,7 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: D.
         n_heads: H.
-        bias: whether the four projections have one.
+        bias: whether the four projections have a bias.
         n_kv_heads: key and value heads, each shared by H / n_kv_heads query heads; 0 for H.
         d_head: width of a head; 0 for D / H.
         scale: factor of the products; 1 / sqrt(d_head) when None.
@@ -198,10 +198,9 @@ class MultiHeadAttention(nn.Module):
             memory: (B, K, D); with a cache, only the part not yet cached (K may be 0).
             mask: bool, broadcasts to (B, H, Q, K), True = may attend; None masks nothing.
             tap: sees q_norm and k_norm (B, H, T, d_head), q_unrotated, q, k_unrotated, k, v (k and v have
-                n_kv_heads heads), the tensors of `scaled_dot_product_attention`, and out; each where there
-                is one.
+                n_kv_heads heads), the tensors of `scaled_dot_product_attention`, and out, where present.
             cache: keys and values of earlier calls.
-            positions: in self-attention only.
+            positions: positional information, in self-attention only.
 
         Returns:
             (B, Q, D).
@@ -220,7 +219,7 @@ class MultiHeadAttention(nn.Module):
     def _keys_and_values(
         self, memory: Tensor, tap: Tap, cache: KeyValueCache | None, positions: PositionInfo
     ) -> tuple[Tensor, Tensor]:
-        """The cache's, followed by those of memory."""
+        """The cached keys and values, followed by those of memory."""
         cached = None if cache is None else cache.contents()
         if cached is not None and memory.shape[1] == 0:
             return cached
@@ -238,7 +237,7 @@ class MultiHeadAttention(nn.Module):
         return torch.unflatten(x, -1, (-1, self.d_head)).transpose(1, 2)
 
     def merge_heads(self, z: Tensor) -> Tensor:
-        """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads` where transposed."""
+        """(B, H, T, d_head) -> (B, T, H * d_head): the inverse of `split_heads` if transposed."""
         if not self.transposed:
             return z.reshape(z.shape[0], z.shape[2], self.n_heads * self.d_head)
         return z.transpose(1, 2).flatten(-2)

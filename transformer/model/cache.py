@@ -1,4 +1,4 @@
-"""Cached keys and values, so that a decoding step computes one token only."""
+"""Cached keys and values, so that a decoding step computes only one token."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class KeyValueCache:
-    """One attention's keys and values; written in place, so for inference only."""
+    """The keys and values of one attention, written in place, so for inference only."""
 
     def __init__(self) -> None:
         self._k: _GrowingTensor | None = None
@@ -39,10 +39,10 @@ class KeyValueCache:
 
 
 class _GrowingTensor:
-    """(B, H, K, d_head) that grows along K and whose rows can be selected.
+    """A tensor (B, H, K, d_head) that grows along K and whose rows can be selected.
 
-    Growing doubles the buffer, so that most tokens are appended without copying; selecting copies between two
-    buffers, because allocating memory at each step took longer than the copying.
+    The buffer doubles when full, so most tokens are appended without copying. Selecting copies between two
+    buffers, because allocating memory at each step took longer than copying.
     """
 
     def __init__(self, first: Tensor) -> None:
@@ -56,7 +56,7 @@ class _GrowingTensor:
         return self._buffer[:, :, : self.length]
 
     def append(self, new: Tensor) -> None:
-        """Append new (B, H, new, d_head)."""
+        """Append tokens along K: (B, H, new, d_head)."""
         start, self.length = self.length, self.length + new.shape[2]
         if self.length > self._buffer.shape[2]:
             batch, heads, _, d_head = self._buffer.shape
@@ -66,7 +66,7 @@ class _GrowingTensor:
         self._buffer[:, :, start : self.length] = new
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows, in this order."""
+        """Keep these rows of the batch, in this order."""
         target = self._spare
         if target is None or target.shape[0] < len(rows) or target.shape[2] < self.length:
             target = self._buffer.new_empty(len(rows), *self._buffer.shape[1:])

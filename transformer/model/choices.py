@@ -1,4 +1,4 @@
-"""The sizes and choices that describe a Transformer, each with its source."""
+"""The sizes and architecture choices that describe a Transformer, with their sources."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ Norm = Literal["layer", "rms", "layer_unbiased"]
 SinusoidLayout = Literal["interleaved", "halves", "halves_to_base"]
 
 NORM_PLACES: dict[str, str] = {"pre": "pre-norm", "post": "post-norm", "both": "norms before and after"}
-"""Names of the norm positions."""
+"""Norm positions in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """Sizes and choices of one Transformer, as yet unchecked: see `TransformerConfig`.
+    """Sizes and choices of a Transformer, not yet checked; see `TransformerConfig`.
 
     Attributes:
-        src_vocab_size: rows of the source embedding; 0 when there is no encoder.
-        tgt_vocab_size: rows of the target embedding; 0 when there is no decoder.
+        src_vocab_size: rows of the source embedding; 0 without an encoder.
+        tgt_vocab_size: rows of the target embedding; 0 without a decoder.
         d_model: width of the residual stream (paper, section 3.1: 512).
         n_heads: attention heads per layer (section 3.2.2: 8).
         n_kv_heads: key and value heads, each shared by n_heads / n_kv_heads query heads (grouped-query
             attention, Ainslie et al. 2023, arXiv:2305.13245); 0 becomes n_heads.
         d_head: width of a head, the paper's d_k = d_v; 0 becomes d_model / n_heads.
         merge_heads: "transposed" as in the paper: the outputs of a token's heads are concatenated.
-            "untransposed", a published mistake that models were trained with: reshaped only, which scatters
-            each head's rows over other tokens, depending on the length of the sentence.
+            "untransposed", a published bug with which models were trained: only reshaped, which scatters each
+            head's rows over other tokens, depending on the length of the sentence.
         attention_scale: True divides q k by sqrt(d_head) (equation 1), False doesn't (T5); a number is the
             factor itself (Gemma Team 2024, arXiv:2408.00118).
         attention_soft_cap: c in c tanh(scores / c), which keeps scores between -c and c before the softmax
@@ -39,9 +39,9 @@ class Choices:
         d_ff: hidden width of the position-wise feed-forward (section 3.3: 2048).
         shared_layers: all layers of a stack share one set of weights (ALBERT, Lan et al. 2019,
             arXiv:1909.11942, section 3.1).
-        max_len: the longest sentence accepted, in tokens.
+        max_len: longest sentence accepted, in tokens.
         dropout: P_drop of section 5.4, for sublayer outputs and embeddings; in training only.
-        activation: of the feed-forward; "gelu_tanh" is the tanh approximation of GELU.
+        activation: activation of the feed-forward; "gelu_tanh" is the tanh approximation of GELU.
         gated: multiply the feed-forward's hidden values by a second projection: GEGLU, SwiGLU
             (Shazeer 2020, arXiv:2002.05202).
         norm: "layer" (Ba et al. 2016); "rms", without mean and beta (Zhang and Sennrich 2019); or
@@ -53,7 +53,7 @@ class Choices:
         parallel_residual: self-attention and feed-forward read the same stream, each through its own norm,
             and both are added to it (GPT-NeoX, Black et al. 2022, arXiv:2204.06745, section 2.1); pre-norm
             decoders only.
-        final_norm: a norm after the last layer of both stacks, or of the one named. Pre-norm needs it.
+        final_norm: a norm after the last layer of both stacks, or of the named stack. Pre-norm needs it.
         norm_eps: added to the variance ("rms": the mean square) under the root; "layer_unbiased": to the
             deviation itself.
         positions: "sinusoidal" (section 3.5) and "learned" are added to the embeddings; "relative" adds a
@@ -64,36 +64,36 @@ class Choices:
             (Gemma 3, Kamath et al. 2025, arXiv:2503.19786, section 2; NoPE layers).
         position_offset: sinusoidal position of the first token; 0 in the paper.
         rotary_dims: leading dimensions of each head that are rotated (GPT-NeoX, section 2.1); 0 for all.
-        rotary_stretch: factor that lengthens rotary wavelengths, for texts longer than those trained on first
+        rotary_stretch: factor that lengthens rotary wavelengths, for texts longer than those of pretraining
             (position interpolation, Chen et al. 2023, arXiv:2306.15595); 1 for none. Layers with a base other
             than `position_base` are never stretched (Gemma 3).
         stretch_start: rotary wavelengths up to this one are not stretched ("NTK by parts", Peng et al. 2023,
             arXiv:2309.00071, section 3.2).
-        stretch_full: those from this one on are stretched in full, those between the two in part.
+        stretch_full: rotary wavelengths from this one on are stretched fully, those between the two partly.
         sinusoid_layout: "interleaved" as in section 3.5; "halves": all sines, then all cosines; or
-            "halves_to_base", as first published in code (tensor2tensor): the same with exponents
-            i / (d_model / 2 - 1), so that the last wavelength is exactly 2 pi base.
-        n_position_buckets: relative distances with a bias of their own; far ones share a bucket.
+            "halves_to_base", as in the first published code (tensor2tensor): the same with exponents i /
+            (d_model / 2 - 1), so that the last wavelength is exactly 2 pi base.
+        n_position_buckets: number of buckets of relative distances, each with its own bias; far distances
+            share buckets.
         max_position_distance: distances from this one on share the last bucket.
-        d_embedding: width of the embeddings, their norm, segments and positions where it is less than
-            d_model, to which a projection widens them (ALBERT, section 3.1). 0 for d_model.
+        d_embedding: width of the embeddings, their norm, segments and positions if it differs from d_model,
+            to which a projection maps them (ALBERT, section 3.1). 0 for d_model.
         embedding_scale: True multiplies embeddings by sqrt(d_model) (section 3.4), False doesn't; a number is
             the factor itself.
         embedding_norm: normalise the embeddings.
-        n_segments: rows of BERT's segment embedding (sentence A and B), the first of which is added to every
-            token; 0 for none.
-        bias: linear layers have a bias (layer norms always have beta).
+        n_segments: rows of BERT's segment embedding (sentences A and B); the first row is added to every
+            token. 0 for none.
+        bias: whether linear layers have a bias (layer norms always have beta).
         attention_bias: the same for attention; None for `bias`.
         generator_bias: the same for the generator; None for `bias`.
-        has_generator: whether there is a generator; without one the model returns hidden states.
-        generator_transform: a dense layer (to the embeddings' width), the activation and a norm before the
-            generator.
+        has_generator: whether there is a generator; without it the model returns hidden states.
+        generator_transform: a dense layer (to the embedding width), activation and norm before the generator.
         logits_scale: True divides hidden states by sqrt(d_model) before the generator (the counterpart of
             embedding_scale for a tied generator), False doesn't; a number is the factor itself.
         logits_soft_cap: c in c tanh(logits / c); 0 for none.
-        share_embeddings: one embedding matrix for source and target (needs equal vocabularies).
+        share_embeddings: one embedding matrix for source and target, which requires equal vocabularies.
         tie_generator: the generator's matrix is the embedding's (section 3.4).
-        pad_id: the id that pads short sentences of a batch, on both sides; -1 for none.
+        pad_id: id that pads short sentences in a batch, on both sides; -1 for none.
         memory_padding_mask: cross-attention masks the source's padding. Some models were trained without it:
             their output for a short sentence depends on its batch.
     """

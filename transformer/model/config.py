@@ -1,4 +1,4 @@
-"""The description of a Transformer: frozen, validated, with presets."""
+"""The configuration of a Transformer: frozen, validated, with presets."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(Choices):
-    """Sizes and choices of one Transformer, explained in `Choices`.
+    """Sizes and choices of a Transformer, explained in `Choices`.
 
     Raises:
-        ConfigError: for values that no model can have.
+        ConfigError: for impossible values.
     """
 
     def __post_init__(self) -> None:
@@ -33,12 +33,12 @@ class TransformerConfig(Choices):
         if self.d_embedding == self.d_model:
             object.__setattr__(self, "d_embedding", 0)
         for name in ("attention_scale", "embedding_scale", "logits_scale"):
-            if getattr(self, name) == 1 and getattr(self, name) is not True:  # 1.0 == True, says Python
+            if getattr(self, name) == 1 and getattr(self, name) is not True:  # in Python 1.0 == True
                 object.__setattr__(self, name, False)
 
     @property
     def kind(self) -> Kind:
-        """The stacks it has, as one word."""
+        """The kind of model, by the stacks that it has."""
         if self.n_decoder_layers == 0:
             return "encoder-only"
         return "decoder-only" if self.n_encoder_layers == 0 else "encoder-decoder"
@@ -70,7 +70,7 @@ class TransformerConfig(Choices):
 
     @property
     def has_norms_before(self) -> bool:
-        """True where sublayers read the stream through a norm."""
+        """True if sublayers read the residual stream through a norm."""
         return self.norm_position != "post"
 
     def rotary_base(self, stack: Literal["encoder", "decoder"], layer: int) -> float:
@@ -81,11 +81,11 @@ class TransformerConfig(Choices):
         return bases[layer] if bases else self.position_base
 
     def ends_with_norm(self, stack: Literal["encoder", "decoder"]) -> bool:
-        """True if a stack has a final norm."""
+        """True if the stack has a final norm."""
         return self.final_norm in (True, stack)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; derived ones are 0."""
+        """Convert to plain values for JSON; derived values are 0."""
         values = asdict(self)
         if self.d_head * self.n_heads == self.d_model:
             values["d_head"] = 0
@@ -139,14 +139,14 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def _factor(scale: bool | float, usual: float) -> float:
-    """A number stands for itself; True is the usual factor, False is 1."""
+    """The factor: a number itself, the usual factor for True, 1 for False."""
     if isinstance(scale, bool):
         return usual if scale else 1.0
     return scale
 
 
 def preset(name: str, *, src_vocab_size: int, tgt_vocab_size: int, **changes: object) -> TransformerConfig:
-    """A preset's configuration for these vocabularies, with `changes` applied.
+    """A preset's configuration for these vocabulary sizes, with `changes` applied.
 
     Raises:
         ConfigError: for an unknown preset or an impossible change.

@@ -15,7 +15,7 @@ SINUSOID_LAYOUTS = ("interleaved", "halves", "halves_to_base")
 MERGES = ("transposed", "untransposed")
 NO_PAD_ID = -1
 
-# Annotation of a field -> types its value may have; other annotations are text.
+# Field annotation -> allowed types of its value; other annotations mean text.
 _KINDS_OF_VALUES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (float, int),

@@ -1,4 +1,4 @@
-"""From token ids to the vectors that enter the first layer (paper, sections 3.4 and 3.5)."""
+"""Embeds token ids as the vectors that enter the first layer (paper, sections 3.4 and 3.5)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from transformer.model.trace import NO_TAP, Tap
 class Embedding(nn.Module):
     """x = embedding(token) * sqrt(d_model) + position.
 
-    The configuration may change the factor, leave out the positions, add the first segment's vector,
-    normalise the sum, and widen it by a projection to d_model.
+    The configuration may change the factor, leave out positions, add the first segment's vector, normalise
+    the sum, and project it to d_model.
     """
 
     def __init__(self, vocab_size: int, config: TransformerConfig) -> None:
@@ -35,8 +35,8 @@ class Embedding(nn.Module):
         """Embed ids (B, T), the first of which is at position `start`: (B, T, D).
 
         The tap sees tokens (B, T, D: scaled), segments (1, 1, D), positions (1, T, D), unprojected (B, T, D:
-        their sum, after any norm) and out (B, T, D: the first layer's input), each where there is one. With a
-        projection all but out are d_embedding wide.
+        their sum, after any norm) and out (B, T, D: the first layer's input), where present. With a
+        projection, all except out have width d_embedding.
         """
         x = tap("tokens", functional.embedding(ids, self.weight) * self.scale)
         if self.segments is not None:

@@ -34,7 +34,7 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, T, D) -> (B, T, D).
 
-        The tap sees gate (B, T, d_ff: after the activation) where gated, hidden (B, T, d_ff: W_2's input) and
+        The tap sees gate (B, T, d_ff: after the activation) if gated, hidden (B, T, d_ff: W_2's input) and
         out.
         """
         hidden = self.activation(self.w_1(x))

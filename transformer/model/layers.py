@@ -1,4 +1,4 @@
-"""One layer of the encoder and one of the decoder (paper, section 3.1, figure 1)."""
+"""Encoder and decoder layers (paper, section 3.1, figure 1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DecoderLayerCache:
 
 
 class _ResidualLayer(nn.Module):
-    """Adds each sublayer's output to the stream, with a norm before, after or both."""
+    """Adds each sublayer's output to the residual stream, with a norm before, after or both."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -46,11 +46,11 @@ class _ResidualLayer(nn.Module):
         Pre-norm: x + Dropout(Sublayer(LayerNorm(x))). Both: x + Dropout(LayerNorm(Sublayer(LayerNorm(x)))).
 
         Args:
-            x: what the sublayer reads, (B, T, D).
-            name: of the sublayer; its norms are {name}_norm and, for "both", {name}_post_norm.
-            tap: of the layer.
+            x: the sublayer's input (B, T, D).
+            name: name of the sublayer; its norms are {name}_norm and, for "both", {name}_post_norm.
+            tap: tap of the layer.
             sublayer: (B, T, D) -> (B, T, D).
-            stream: what the output is added to; x when None.
+            stream: the stream that the output is added to; x if None.
         """
         norm: Norm = getattr(self, f"{name}_norm")
         norm_tap = tap.at(f"{name}_norm")
@@ -155,10 +155,10 @@ class DecoderLayer(_ResidualLayer):
         Args:
             x: (B, Q, D).
             mask: (B, 1, Q, K) for self-attention, causal and padding; None to mask nothing.
-            memory: (B, S, D), the encoded source; or (B / n, S, D), each row serving n rows of x.
+            memory: (B, S, D), the encoded source; or (B / n, S, D), where each row serves n rows of x.
             memory_mask: (B, 1, 1, S), masks the source's padding; None to mask nothing.
-            tap: sees the stream, and through its scopes every submodule.
-            cache: keys and values of earlier steps; x is then the newest tokens only.
+            tap: sees the stream and, through its scopes, every submodule.
+            cache: keys and values of earlier steps; x then has only the newest tokens.
             positions: for self-attention.
 
         Returns:
@@ -172,7 +172,7 @@ class DecoderLayer(_ResidualLayer):
         def cross_attention(x: Tensor) -> Tensor:
             assert memory is not None
             not_yet_cached = memory if cross_cache is None else memory[:, len(cross_cache) :]
-            by_source = x.reshape(len(memory), -1, x.shape[-1])  # the n targets of a source in one row
+            by_source = x.reshape(len(memory), -1, x.shape[-1])  # one row with the n targets of a source
             out = self.cross_attn(by_source, not_yet_cached, memory_mask, tap.at("cross_attn"), cross_cache)
             return out.view_as(x)
 

@@ -7,20 +7,20 @@ from torch import Tensor
 
 
 def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
-    """Hides padding: ids of the keys (B, K) -> (B, 1, 1, K) bool."""
+    """Masks padding: key ids (B, K) -> (B, 1, 1, K) bool."""
     return (ids != pad_id)[:, None, None, :]
 
 
 def causal_mask(n_queries: int, n_keys: int | None = None, device: torch.device | None = None) -> Tensor:
-    """Hides later positions from each query (paper, section 3.2.3).
+    """Masks later positions for each query (paper, section 3.2.3).
 
     The last query is aligned with the last key: a decoder that reads one token at a time, with earlier keys
     cached, needs `causal_mask(1, n_keys)`.
 
     Args:
         n_queries: Q.
-        n_keys: K, at least Q; Q when left out.
-        device: of the mask.
+        n_keys: K, at least Q; by default Q.
+        device: device of the mask.
 
     Returns:
         (1, 1, Q, K) bool.

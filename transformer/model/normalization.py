@@ -25,8 +25,8 @@ class LayerNorm(nn.Module):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, T, D) -> (B, T, D).
 
-        The tap sees input (B, T, D), mean (B, T, 1), scale (B, T, 1: the deviation, eps included), normalized
-        (B, T, D: before gamma and beta) and result (B, T, D).
+        The tap sees input (B, T, D), mean (B, T, 1), scale (B, T, 1: the standard deviation with eps),
+        normalized (B, T, D: before gamma and beta) and result (B, T, D).
         """
         if tap is NO_TAP:
             return functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
@@ -34,17 +34,17 @@ class LayerNorm(nn.Module):
         normalized, own_mean, inverse = torch.native_layer_norm(x, self.gamma.shape, None, None, self.eps)
         own_scale = inverse.reciprocal()
         mean, scale = tap("mean", own_mean), tap("scale", own_scale)
-        if mean is not own_mean or scale is not own_scale:  # the tap changed them
+        if mean is not own_mean or scale is not own_scale:  # changed by the tap
             normalized = (x - mean) / scale
         normalized = tap("normalized", normalized)
         return tap("result", (self.gamma * normalized).add_(self.beta))
 
 
 class UnbiasedLayerNorm(nn.Module):
-    """gamma * (x - mean) / (deviation + eps) + beta, with the unbiased deviation (divided by D - 1).
+    """gamma * (x - mean) / (std + eps) + beta, with the unbiased standard deviation (divided by D - 1).
 
-    The LayerNorm of the Annotated Transformer and the many implementations that copied it (Rush et al. 2018,
-    nlp.seas.harvard.edu/annotated-transformer).
+    The LayerNorm of the Annotated Transformer (Rush et al. 2018, nlp.seas.harvard.edu/annotated-transformer)
+    and the many implementations that copied it.
     """
 
     def __init__(self, d_model: int, eps: float) -> None:
@@ -73,8 +73,8 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, T, D) -> (B, T, D).
 
-        The tap sees input (B, T, D), scale (B, T, 1: the root mean square, eps included), normalized
-        (B, T, D: before gamma) and result (B, T, D).
+        The tap sees input (B, T, D), scale (B, T, 1: the root mean square with eps), normalized (B, T, D:
+        before gamma) and result (B, T, D).
         """
         if tap is NO_TAP:
             return functional.rms_norm(x, self.gamma.shape, self.gamma, self.eps)
@@ -90,5 +90,5 @@ _NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "layer_unbiased": UnbiasedL
 
 
 def norm_of(config: TransformerConfig, width: int = 0) -> Norm:
-    """A fresh norm over `width` features; over d_model when 0."""
+    """A new norm over `width` features, or over d_model if 0."""
     return _NORMS[config.norm](width or config.d_model, config.norm_eps)

@@ -1,8 +1,8 @@
-"""Positions: added to the embeddings, or used by attention itself.
+"""Positional information: added to the embeddings, or used by attention itself.
 
 Sinusoidal (paper, section 3.5) and learned encodings, (length, d_model), are added; rotary positions (Su et
 al. 2021, arXiv:2104.09864) rotate queries and keys; relative positions (Raffel et al. 2020, arXiv:1910.10683,
-section 2.1) are a bias of the scores.
+section 2.1) add a bias to the scores.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from transformer.model.config import SinusoidLayout, TransformerConfig
 def wavelengths(d_model: int, base: float = 10_000.0, layout: SinusoidLayout = "interleaved") -> Tensor:
     """The period of each dimension pair, in positions: 2 pi base^(2i / d_model) (section 3.5).
 
-    In the layout "halves_to_base" 2 pi base^(i / (d_model / 2 - 1)).
+    In the layout "halves_to_base" it is 2 pi base^(i / (d_model / 2 - 1)).
 
     Returns:
         (d_model / 2,) float64, from 2 pi to almost 2 pi base; "halves_to_base": to exactly 2 pi base.
@@ -43,7 +43,7 @@ def sinusoidal_encoding(
     float64: in float32 the angle of position 5000 is off by 2e-4.
 
     Returns:
-        (length, d_model) float32, for the positions from `start` on; d_model must be even.
+        (length, d_model) float32 for the positions from `start` on; d_model must be even.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (length, 1)
     angle = position * (2 * math.pi / wavelengths(d_model, base, layout))  # (length, d_model / 2)
@@ -53,7 +53,7 @@ def sinusoidal_encoding(
 
 
 def encoding_of(config: TransformerConfig, length: int) -> Tensor:
-    """A model's sinusoidal encoding of its first tokens: (length, embedding_width)."""
+    """A model's sinusoidal encoding of the first `length` tokens: (length, embedding_width)."""
     return sinusoidal_encoding(
         length,
         config.embedding_width,
@@ -64,13 +64,13 @@ def encoding_of(config: TransformerConfig, length: int) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """The encoding of section 3.5, computed once up to max_len."""
+    """The sinusoidal encoding (paper, section 3.5), computed once up to max_len."""
 
     encoding: Tensor
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        with torch.device("cpu"):  # there is nothing to load, so a model on the meta device has it too
+        with torch.device("cpu"):  # never loaded, so a model on the meta device needs it too
             encoding = encoding_of(config, config.max_len)
         self.register_buffer("encoding", encoding, persistent=False)
 
@@ -80,7 +80,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """One learned vector per position; the paper found it as good (table 3, row E)."""
+    """One learned vector per position; nearly the same quality in the paper (table 3, row E)."""
 
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()
@@ -92,22 +92,22 @@ class LearnedPositions(nn.Module):
 
 
 class Rotation(NamedTuple):
-    """Cosines and sines of the angles, (T, pairs) each; dimensions after these pairs are not rotated."""
+    """Cosines and sines of the angles, (T, pairs) each; dimensions beyond these pairs are not rotated."""
 
     cos: Tensor
     sin: Tensor
 
 
 def rotary_wavelengths(config: TransformerConfig, base: float = 0) -> Tensor:
-    """Positions until each pair of a head has rotated once: 2 pi base^(2i / d_head), stretched if configured.
+    """Wavelength of each pair of a head, in positions: 2 pi base^(2i / d_head), stretched if configured.
 
-    rotary_dims replaces d_head where only a part of a head is rotated. From config.stretch_full on the
-    frequency 1 / wavelength is divided by config.rotary_stretch, up to config.stretch_start it is kept, and
-    between the two interpolated linearly ("NTK by parts", Peng et al. 2023, arXiv:2309.00071, section 3.2).
+    rotary_dims replaces d_head if only part of a head is rotated. From config.stretch_full on, the frequency
+    1 / wavelength is divided by config.rotary_stretch; up to config.stretch_start it is unchanged; between
+    the two it is interpolated linearly ("NTK by parts", Peng et al. 2023, arXiv:2309.00071, section 3.2).
 
     Args:
-        config: of the model.
-        base: of the layer; config.position_base when 0. Only that base is stretched.
+        config: the model's configuration.
+        base: the layer's base; config.position_base if 0. Only that base is stretched.
 
     Returns:
         (d_head / 2,) float64.
@@ -121,12 +121,12 @@ def rotary_wavelengths(config: TransformerConfig, base: float = 0) -> Tensor:
         kept = (trained < full).double()
     else:
         kept = ((1 / trained - 1 / full) / (1 / start - 1 / full)).clamp(0, 1)
-    # 1 / ((1 - kept) / stretch + kept), written so that a kept wavelength stays the same to the bit.
+    # 1 / ((1 - kept) / stretch + kept), written so that an unstretched wavelength is bit-identical.
     return trained * (stretch / ((1 - kept) + kept * stretch))
 
 
 def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rotation:
-    """The angles 2 pi position / wavelength of the positions start, ..., start + length - 1.
+    """The rotation by 2 pi position / wavelength for the positions start, ..., start + length - 1.
 
     Computed in float64: in float32 the angle of position 5000 is off by 2e-4.
 
@@ -134,7 +134,7 @@ def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rota
         start: the first position.
         length: T.
         wavelengths: (pairs,) float64.
-        like: a tensor of the device and dtype to return.
+        like: a tensor with the device and dtype of the result.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]  # (T, 1)
     angle = position * (2 * math.pi / wavelengths)  # (T, pairs)
@@ -142,7 +142,7 @@ def rotation(start: int, length: int, wavelengths: Tensor, like: Tensor) -> Rota
 
 
 def rotate(x: Tensor, by: Rotation) -> Tensor:
-    """Rotate the first pairs (2i, 2i + 1) of queries or keys (B, H, T, d_head), one pair for each angle."""
+    """Rotate the first pairs (2i, 2i + 1) of queries or keys (B, H, T, d_head), one pair per angle."""
     width = 2 * by.cos.shape[-1]
     even, odd = x[..., :width:2], x[..., 1:width:2]
     rotated = torch.stack((even * by.cos - odd * by.sin, even * by.sin + odd * by.cos), dim=-1).flatten(-2)
@@ -150,19 +150,19 @@ def rotate(x: Tensor, by: Rotation) -> Tensor:
 
 
 def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, both_ways: bool) -> Tensor:
-    """The bucket of each distance: near distances have their own, farther ones share ever wider buckets.
+    """The bucket of each distance; far distances share buckets, which get wider with distance.
 
-    Half of the buckets are for single distances, the others grow logarithmically up to max_distance.
+    Half of the buckets are for single distances; the others grow logarithmically up to max_distance.
 
     Args:
-        distances: key's position minus query's, integers of any shape.
+        distances: key position minus query position, integers of any shape.
         n_buckets: number of buckets.
         max_distance: distances from this one on are in the last bucket.
-        both_ways: keys after the query have the upper half of the buckets; otherwise they are all in bucket 0
-            (a causal mask hides them).
+        both_ways: keys after the query use the upper half of the buckets; otherwise they are all in bucket 0,
+            since a causal mask hides them.
 
     Returns:
-        Integers from 0 to n_buckets - 1, of the shape of `distances`.
+        Integers from 0 to n_buckets - 1, in the shape of `distances`.
     """
     if both_ways:
         n_buckets //= 2
@@ -170,7 +170,7 @@ def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, bo
     else:
         first, steps = torch.zeros_like(distances), (-distances).clamp(min=0)
     n_single = n_buckets // 2
-    # In float32, as in training of the published models: other rounding would move borderline distances.
+    # In float32, as when the published models were trained: other rounding would move borderline distances.
     growth = (steps.clamp(min=1).float() / n_single).log() / math.log(max_distance / n_single)
     shared = n_single + (growth * (n_buckets - n_single)).long()
     return first + torch.where(steps < n_single, steps, shared.clamp(max=n_buckets - 1))
@@ -185,7 +185,7 @@ class RelativeBias(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(n_buckets, n_heads))
         self.max_distance = max_distance
-        # There is nothing to load, so a model on the meta device has them too.
+        # Never loaded, so a model on the meta device needs them too.
         distances = torch.arange(-max_distance, max_distance + 1, device="cpu")
         buckets = distance_buckets(distances, n_buckets, max_distance, both_ways=both_ways)
         self.register_buffer("buckets", buckets, persistent=False)

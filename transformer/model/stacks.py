@@ -15,7 +15,7 @@ from transformer.model.trace import NO_TAP, Stack, Tap
 
 
 class _Stack(nn.Module):
-    """Layers, the positions that their self-attention uses, and a final norm."""
+    """Layers, positional information for their self-attention, and a final norm."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class _Stack(nn.Module):
         self.final_norm = norm_of(config) if config.ends_with_norm(stack) else None
 
     def position_info(self, x: Tensor, start: int = 0) -> list[PositionInfo]:
-        """Positions of the tokens x (B, T, D), the first of which is at `start`, for each layer."""
+        """Positional information for the tokens x (B, T, D) from position `start` on, for each layer."""
         if self.relative_bias is not None:
             return [PositionInfo(bias=self.relative_bias(start, x.shape[1]))] * len(self.layers)
         by_base = {
@@ -52,12 +52,12 @@ class _Stack(nn.Module):
         return [by_base.get(base, NO_POSITIONS) for base in self.bases]
 
     def finish(self, x: Tensor, tap: Tap) -> Tensor:
-        """Apply the final norm, if there is one."""
+        """Apply the final norm, if any."""
         return x if self.final_norm is None else self.final_norm(x, tap.at("final_norm"))
 
 
 class Encoder(_Stack):
-    """N encoder layers (with shared_layers one layer, N times), then any final norm."""
+    """N encoder layers (with shared_layers one layer N times), then the final norm, if any."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config, "encoder", EncoderLayer, config.n_encoder_layers)
@@ -71,7 +71,7 @@ class Encoder(_Stack):
 
 
 class Decoder(_Stack):
-    """N decoder layers (with shared_layers one layer, N times), then any final norm."""
+    """N decoder layers (with shared_layers one layer N times), then the final norm, if any."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config, "decoder", DecoderLayer, config.n_decoder_layers)

@@ -1,8 +1,8 @@
-"""The tap: one mechanism to record every tensor of a run, and to change it.
+"""The tap: one mechanism to record and change every tensor of a run.
 
 Every forward takes a tap, calls it with each tensor and its name, and continues with the tensor that it
 returns. `NO_TAP` returns the tensor itself; a `Recorder` edits and stores it. `tap.at(scope)` is the tap of a
-submodule, so that the path of a recorded tensor is its module's path, the prefix of its parameters.
+submodule, so that the path of a recorded tensor begins with its module's path, as parameter names do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Edit = Callable[[Tensor], Tensor]
 
 
 class Tap(Protocol):
-    """Called by a forward with each tensor."""
+    """Called with each tensor of a forward pass."""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
         """Returns the tensor to continue with."""
@@ -32,7 +32,7 @@ class Tap(Protocol):
 
 
 class _NoTap:
-    """Returns every tensor, at no cost."""
+    """Returns every tensor unchanged."""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
         return tensor
@@ -48,9 +48,9 @@ class Recorder:
     """Stores every tensor by its path, after applying the edit for that path.
 
     Args:
-        edits: path -> function from the tensor to one of the same shape. It gets a copy that it may change in
-            place: the tensor itself may be shared with earlier records or with the model.
-        keep: decides by path what is stored; everything when left out. Storing less saves memory.
+        edits: path -> function that maps the tensor to one of the same shape. It gets a copy that it may
+            change in place: the tensor itself may be shared with earlier records or the model.
+        keep: decides by path what is stored; by default everything. Storing less saves memory.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class Recorder:
 
 @dataclass(frozen=True)
 class AttentionRecord:
-    """One attention of one run, all heads.
+    """One attention of one run, with all heads.
 
     Attributes:
-        path: of the module, such as "decoder.layers.0.cross_attn".
+        path: path of the module, such as "decoder.layers.0.cross_attn".
         q, z: (B, H, Q, d_head).
-        k, v: (B, H, K, d_head); with fewer heads, each is shared by neighbouring heads of q.
-        scores: (B, H, Q, K), scaled, biased and capped as in the model, before the mask.
+        k, v: (B, H, K, d_head); with fewer heads, each is shared by consecutive heads of q.
+        scores: (B, H, Q, K) before the mask; scaled, biased and capped as in the model.
         mask: (B, 1, Q, K) bool, True = may attend.
-        weights: (B, H, Q, K), rows sum to 1.
-        query_tokens, key_tokens: the Q and the K tokens of each sentence.
+        weights: (B, H, Q, K); rows sum to 1.
+        query_tokens, key_tokens: Q and K tokens of each sentence.
     """
 
     path: str
@@ -113,7 +113,7 @@ class NormRecord:
     """One norm of one run: (B, T, D), mean and scale (B, T, 1); for a norm inside heads (B, H, T, ...).
 
     `scale` is the divisor: sqrt(variance + eps); for "rms", which has no `mean`, sqrt(mean square + eps); for
-    "layer_unbiased" the unbiased deviation + eps.
+    "layer_unbiased", unbiased standard deviation + eps.
     """
 
     path: str
@@ -137,7 +137,7 @@ class NormRecord:
 
 @dataclass(frozen=True)
 class ResidualRecord:
-    """The residual stream (B, T, D) at one point, whose name begins with resid_."""
+    """The residual stream (B, T, D) at one point; its name begins with resid_."""
 
     path: str
     layer: int
@@ -146,13 +146,13 @@ class ResidualRecord:
 
 
 class Trace(Mapping[str, Tensor]):
-    """Every recorded tensor of one run by its path, in the order of the forward, with typed views. Immutable.
+    """Every recorded tensor of one run by path, in forward order, with typed views. Immutable.
 
-    The views raise KeyError for a module that the run doesn't have.
+    The views raise KeyError for a module missing from the run.
 
     Args:
         records: path -> tensor, from a Recorder.
-        src_tokens: the source tokens of each sentence as shown, padding included.
+        src_tokens: source tokens of each sentence as shown, including padding.
         tgt_tokens: the same for the decoder's input (it begins with <bos>).
     """
 
@@ -175,7 +175,7 @@ class Trace(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._records)
 
-    __eq__ = object.__eq__  # Mapping's would need the truth value of tensors
+    __eq__ = object.__eq__  # Mapping.__eq__ would need the truth value of tensors
     __hash__ = object.__hash__
 
     def n_layers(self, stack: Stack) -> int:
@@ -216,7 +216,7 @@ class Trace(Mapping[str, Tensor]):
         )
 
     def norms(self) -> list[NormRecord]:
-        """All norms in the order of the forward."""
+        """All norms in forward order."""
         return [self.norm(path.removesuffix(".normalized")) for path in self if path.endswith(".normalized")]
 
     def residual(self, stack: Stack) -> list[ResidualRecord]:

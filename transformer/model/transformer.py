@@ -20,7 +20,7 @@ from transformer.model.trace import NO_TAP, Tap
 
 
 class SequenceTooLongError(ValueError):
-    """More tokens than the model has positions for."""
+    """There are more tokens than the model has positions."""
 
 
 @dataclass
@@ -29,9 +29,9 @@ class DecoderState:
 
     Attributes:
         memory: (B, S, D), or None without an encoder.
-        memory_mask: (B, 1, 1, S), or None where no source is padded.
-        tokens: (n * B, T) ids of the targets so far, n for each source (of a beam, say).
-        caches: one per decoder layer; cross-attention's have B rows, self-attention's n * B.
+        memory_mask: (B, 1, 1, S), or None if no source is padded.
+        tokens: (n * B, T) ids of the targets so far, n for each source (for example, a beam).
+        caches: one per decoder layer; cross-attention caches have B rows, self-attention caches n * B.
     """
 
     memory: Tensor | None
@@ -44,7 +44,8 @@ class DecoderState:
 
         Args:
             sources: (B') rows of the source.
-            targets: (n * B') rows of the target so far: n for each of those sources in turn. Rows may repeat.
+            targets: (n * B') rows of the targets so far, n for each of those sources in turn. Rows may
+                repeat.
         """
         if self.memory is not None and not _are_all_rows(sources, self.memory):
             self.memory = self.memory.index_select(0, sources)
@@ -81,7 +82,7 @@ class Transformer(nn.Module):
 
     Args:
         config: sizes and choices.
-        generator: draws the initial weights; torch's default generator when left out.
+        generator: draws the initial weights; by default torch's default generator.
     """
 
     def __init__(self, config: TransformerConfig, generator: torch.Generator | None = None) -> None:
@@ -111,12 +112,12 @@ class Transformer(nn.Module):
         return generator
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw fresh weights: Xavier-uniform matrices, embeddings of deviation d_model^-1/2, zero biases.
+        """Initialise the weights: Xavier-uniform matrices, embeddings with std d_model^-1/2, zero biases.
 
-        An embedding times sqrt(d_model) then has values of size 1, like the positional encoding.
+        An embedding times sqrt(d_model) then has values of about 1, like the positional encoding.
         """
         for name, parameter in self.named_parameters():
-            if parameter.is_meta:  # nothing to fill, and trying would load torch's compiler
+            if parameter.is_meta:  # nothing to initialise, and trying would load torch's compiler
                 continue
             if name.endswith(".gamma"):
                 nn.init.ones_(parameter)
@@ -128,11 +129,11 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(parameter, generator=generator)
 
     def forward(self, src: Tensor | None = None, tgt: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
-        """Logits of all positions at once; a decoder's are for the next token (teacher forcing).
+        """Logits for all positions at once; a decoder's are for the next token (teacher forcing).
 
         Args:
             src: (B, S) ids; None without an encoder.
-            tgt: (B, T) ids, the decoder's input, beginning with <bos>; None without a decoder.
+            tgt: (B, T) ids, the decoder's input, which begins with <bos>; None without a decoder.
             tap: sees every intermediate tensor.
 
         Returns:
@@ -140,7 +141,7 @@ class Transformer(nn.Module):
 
         Raises:
             SequenceTooLongError: for more tokens than config.max_len.
-            ValueError: for a missing input, one that this kind of model can't use, or batches of two sizes.
+            ValueError: for a missing input, one that this kind of model can't use, or different batch sizes.
         """
         self._check_side("src", src, self.config.n_encoder_layers)
         self._check_side("tgt", tgt, self.config.n_decoder_layers)
@@ -170,7 +171,7 @@ class Transformer(nn.Module):
     def propose(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """Last hidden states (B, T, D) -> logits (B, T, V); unchanged without a generator.
 
-        The tap sees the transform's tensors, logits_uncapped where there is a cap, and logits.
+        The tap sees the transform's tensors, logits_uncapped if there is a cap, and logits.
         """
         if not self.config.has_generator:
             return x
@@ -184,15 +185,15 @@ class Transformer(nn.Module):
         return tap("logits", logits)
 
     def start(self, src: Tensor | None, batch_size: int = 1) -> DecoderState:
-        """Encode the source once and get ready to decode token by token with `step`.
+        """Encode the source once and prepare for decoding token by token with `step`.
 
         Args:
             src: (B, S) ids; None without an encoder.
-            batch_size: B, where there is no source.
+            batch_size: B if there is no source.
 
         Raises:
             SequenceTooLongError: for a source of more tokens than config.max_len.
-            ValueError: without a decoder; for a source where there is no encoder, or none where there is one.
+            ValueError: without a decoder; for a source without an encoder, or no source with one.
         """
         if not self.config.n_decoder_layers:
             raise ValueError("This encoder-only model can't decode: it has no decoder.")
@@ -209,9 +210,9 @@ class Transformer(nn.Module):
 
     @property
     def recomputes(self) -> bool:
-        """True where each decoding step computes the whole target again.
+        """True if each decoding step computes the whole target again.
 
-        With heads merged untransposed every value depends on all tokens so far, so nothing can be cached.
+        If heads are merged untransposed, every value depends on all tokens so far, so nothing can be cached.
         """
         return self.config.merge_heads == "untransposed"
 
@@ -227,7 +228,7 @@ class Transformer(nn.Module):
         if self.recomputes:
             return self.propose(self._decode_again(state)[:, start:])
         mask, open_keys = None, self._target_mask(state.tokens)
-        if tokens.shape[1] > 1 or not open_keys.all():  # otherwise nothing is masked for a single token
+        if tokens.shape[1] > 1 or not open_keys.all():  # a single token needs no mask unless there is padding
             mask = causal_mask(tokens.shape[1], n_keys, tokens.device) & open_keys
         x = self.tgt_embedding(tokens, start=start)
         return self.propose(self.decoder(x, mask, state.memory, state.memory_mask, caches=state.caches))
@@ -242,13 +243,13 @@ class Transformer(nn.Module):
         return self._decode(state.tokens, memory, mask)
 
     def _memory_mask(self, source_mask: Tensor) -> Tensor:
-        """Cross-attention's mask (B, 1, 1, S); all True where the model doesn't mask padding there."""
+        """Cross-attention's mask (B, 1, 1, S); all True if the model does not mask padding there."""
         return source_mask if self.config.memory_padding_mask else torch.ones_like(source_mask)
 
     def _target_mask(self, tgt: Tensor) -> Tensor:
         """Masks the padding of target ids (B, T): (B, 1, 1, T).
 
-        The first token is never padding: some models start a target with the pad token.
+        The first token is never masked, because some models start a target with the pad token.
         """
         mask = padding_mask(tgt, self.config.pad_id)
         mask[..., :1] = True

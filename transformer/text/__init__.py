@@ -1,1 +1,1 @@
-"""Typed text to token ids, and back."""
+"""Converts typed text to token ids and back."""

@@ -1,4 +1,4 @@
-"""The interface of coders, which turn sentences into ids and back, and the coder of whole words."""
+"""The interface of coders, which convert sentences to ids and back, and the coder for whole words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.text.vocabulary import BOS_ID, EOS, EOS_ID, PAD_ID, UNK_ID, Voc
 from transformer.text.words import WordTokenizer
 
 Unit = Literal["word", "sub-word", "token"]
-"""What a vocabulary's tokens are called; "token" where only their ids are known."""
+"""Kind of a vocabulary's tokens; "token" if only their ids are known."""
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,10 @@ class EncodedSentence:
     """A sentence as a model reads it.
 
     Attributes:
-        tokens: words or sub-words.
+        tokens: the words or sub-words.
         ids: one per token.
-        unknown: for each token, True where the vocabulary lacks it.
-        words: as typed.
+        unknown: for each token, True if the vocabulary lacks it.
+        words: the words as typed.
         word_of: for each token, the index of its word.
     """
 
@@ -34,15 +34,15 @@ class EncodedSentence:
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """The ids of a vocabulary that stand for no text; None for a token that it lacks.
+    """The ids of a vocabulary's tokens that are not text; None for a missing token.
 
     Attributes:
         pad: fills up the shorter sentences of a batch.
         bos: begins a sentence.
         eos: ends a sentence.
-        unk: replaces what the vocabulary lacks.
-        mask: hides a token that a masked language model is to predict.
-        suppressed: ids that are never generated.
+        unk: replaces unknown tokens.
+        mask: replaces a token for a masked language model to predict.
+        suppressed: ids that must not be generated.
     """
 
     pad: int | None
@@ -54,17 +54,17 @@ class SpecialTokens:
 
     @property
     def ids(self) -> frozenset[int]:
-        """All of them."""
+        """All special ids."""
         named = (self.pad, self.bos, self.eos, self.unk, self.mask)
         return frozenset({*self.suppressed, *(index for index in named if index is not None)})
 
 
 class Coder(Protocol):
-    """Turns sentences into ids and back, by words or sub-words, with our rules or another library's."""
+    """Converts sentences to ids and back, by words or sub-words, with Headlight's rules or a library's."""
 
     @property
     def unit(self) -> Unit:
-        """What its tokens are called."""
+        """Kind of its tokens."""
 
     @property
     def language(self) -> str | None:
@@ -76,12 +76,12 @@ class Coder(Protocol):
 
     @property
     def special_tokens(self) -> SpecialTokens:
-        """The ids that stand for no text."""
+        """The ids of tokens that are not text."""
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Add the special ids that frame a source or a prompt.
 
-        What a decoder's input begins with when there is a source is `LoadedModel.start_ids`.
+        `LoadedModel.start_ids` are the ids that begin a decoder's input if there is a source.
         """
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
@@ -91,21 +91,21 @@ class Coder(Protocol):
         """Encode typed text, without a frame.
 
         Raises:
-            SentenceError: where another library's tokenizer fails on it; our own never do.
+            SentenceError: when another library's tokenizer fails on it; Headlight's never do.
         """
 
     def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """The sentence with these ids, special ones included."""
+        """The sentence with these ids, including special ones."""
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; special ones are left out."""
+        """The text of ids, without special ones."""
 
     def token(self, index: int) -> str:
         """The token with an id."""
 
 
 class OwnTokens:
-    """What the coders of our own vocabularies share: special tokens, language, <eos> after a source."""
+    """Base of the coders for Headlight's vocabularies: special tokens, language, <eos> after a source."""
 
     special_tokens = SpecialTokens(
         pad=PAD_ID, bos=BOS_ID, eos=EOS_ID, unk=UNK_ID, suppressed=(PAD_ID, BOS_ID)
@@ -129,7 +129,7 @@ class OwnTokens:
 
 
 class SentenceCoder(OwnTokens):
-    """A coder by words."""
+    """A coder for whole words."""
 
     unit: Unit = "word"
 
@@ -155,7 +155,7 @@ class SentenceCoder(OwnTokens):
         )
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids: <pad>, <bos> and <eos> are left out, <unk> is shown."""
+        """The text of ids, without <pad>, <bos> and <eos> but with <unk>."""
         words = [self.vocabulary.word(index) for index in ids if index not in (PAD_ID, BOS_ID, EOS_ID)]
         return self.tokenizer.join(words)
 

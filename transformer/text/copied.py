@@ -1,4 +1,4 @@
-"""Words that a translation copies from its source, such as names and numbers."""
+"""Copies words such as names and numbers from a source to its translation."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from transformer.text.subwords import SubwordVocabulary
 
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _BEGUN, _BEGUN_DIGITS = 3, 2
-"""Characters after which a word, or a number, counts as begun: fewer could begin many other words. A rare
-beginning may be shorter."""
+"""Characters after which a word or number counts as begun, unless fewer are already distinctive.
+
+Fewer could begin many other words.
+"""
 _NO_IDEA = 0.03
-"""Below this probability of its best token a model has no idea of the next word. With label smoothing a
-token that it is sure of gets 0.9; where it can't read a name, every token gets less than 0.02."""
+"""Highest token probability below which the model has no idea of the next word.
+
+With label smoothing a token that the model is sure of gets 0.9; where it can't read a name, every token gets
+less than 0.02.
+"""
 _GLUED = tuple(" '’\"“‘«„([{@#")
-"""A word after one of these has no space before it."""
+"""Characters after which a word has no space before it."""
 _RECENT = 40
-"""More tokens than any word has."""
+"""Number of recent tokens examined, more than any word has."""
 
 
 def words_of(text: str) -> list[str]:
-    """The runs of letters and digits in a text; a hyphen joins two, as in Ji-woo."""
+    """The runs of letters and digits in a text; hyphens join them, as in Ji-woo."""
     return _WORD.findall(text)
 
 
 def looks_like_a_name(word: str) -> bool:
-    """True for a word of at least two characters that begins with a capital or is a number in digits."""
+    """True for a word of at least two characters that begins with a capital, or a number in digits."""
     return len(word) > 1 and (word[0].isupper() or word.isdecimal())
 
 
@@ -36,8 +41,8 @@ class CopiedWords:
     """The words that a target copies from its source.
 
     A word counts as begun once no other word of the source begins the same way. From then on only pieces that
-    continue it may follow, and after its end no further letter. Where the model has no idea what comes next,
-    a missing word must begin. A letter without a piece is spelled by its bytes, if the source has it.
+    continue it may follow, and after its end no further letter. If the model has no idea what follows, a
+    missing word must begin. A letter without a piece is spelled in bytes, if the source has it.
 
     Attributes:
         words: the words to copy.
@@ -45,7 +50,7 @@ class CopiedWords:
     Args:
         words: the words to copy.
         source: the typed text.
-        vocabulary: the target's.
+        vocabulary: the target vocabulary.
     """
 
     def __init__(self, words: Sequence[str], source: str, vocabulary: SubwordVocabulary) -> None:
@@ -59,27 +64,27 @@ class CopiedWords:
         self._begun = {word.encode(): self._n_begun(word, known - {word}) for word in words}
 
     def _n_begun(self, word: str, others: Iterable[str]) -> int:
-        """Bytes of a word after which it counts as begun; more than it has if it never does."""
+        """Number of bytes after which a word counts as begun; more than its length if it never does."""
         shared = max((_shared(word.encode(), other.encode()) for other in others), default=0)
         usual = min(self._usual(word), len(word[:-1].encode()))
         return max(usual, 1 + shared)
 
     def _usual(self, word: str) -> int:
-        """Bytes of a word that begin hardly any other word."""
+        """Number of leading bytes of a word that begin hardly any other word."""
         if word.isdecimal():
             return _BEGUN_DIGITS
         rare = (n for n in range(1, _BEGUN) if not self._vocabulary.begins_others(word[:n], word))
         n_letters = next(rare, _BEGUN)
-        # A first letter without a piece is spelled by its bytes, whose first one begins no other word.
+        # A first letter without a piece is spelled in bytes, the first of which begins no other word.
         is_spelled = n_letters == 1 and len(self._vocabulary.encode(word[0], spaced=False)) > 1
         return 1 if is_spelled else len(word[:n_letters].encode())
 
     def closed(self, target: Sequence[int], surest: float = 1.0) -> frozenset[int]:
-        """The ids that may not follow a target, because of a word that it has begun or lacks.
+        """The ids that may not follow a target because of a word that it has begun or lacks.
 
         Args:
-            target: ids, without the start.
-            surest: the probability of the most probable next id, 0 to 1.
+            target: ids without start.
+            surest: probability of the most probable next id, 0 to 1.
         """
         word, n_there = self._begun_in(target)
         if n_there < len(word):
@@ -94,15 +99,15 @@ class CopiedWords:
         return n_there < len(word) or bool(self._missing(target, surest, is_between_words=bool(word)))
 
     def _missing(self, target: Sequence[int], surest: float, *, is_between_words: bool) -> set[int]:
-        """The first pieces of the words that a target lacks, or of the rest of one that it ends in.
+        """The first pieces of missing words, or of the rest of a missing word that the target has begun.
 
-        Empty unless the model has no idea what comes next.
+        Empty unless the model has no idea what follows.
         """
         if surest >= _NO_IDEA:
             return set()
         spelled = b" " + b"".join(map(self._vocabulary.spell, target))
         text = spelled.decode(errors="replace")
-        if text.endswith("\N{REPLACEMENT CHARACTER}"):  # in the middle of a letter
+        if text.endswith("\N{REPLACEMENT CHARACTER}"):  # inside a multi-byte letter
             return set()
         missing = self.words.difference(words_of(text))
         rests = {
@@ -117,7 +122,7 @@ class CopiedWords:
         }
 
     def _begun_in(self, target: Sequence[int]) -> tuple[bytes, int]:
-        """The word that a target has begun and how many bytes of it are there; b"" and 0 for none."""
+        """The word that a target has begun, and the number of its bytes present; b"" and 0 if none."""
         recent = b" " + b"".join(map(self._vocabulary.spell, target[-_RECENT:]))
         for word, begun in self._begun.items():
             n_there = next((n for n in range(len(word), begun - 1, -1) if _ends_with(recent, word[:n])), 0)
@@ -126,7 +131,7 @@ class CopiedWords:
         return b"", 0
 
     def invented_letters(self, target: Sequence[int]) -> frozenset[int]:
-        """The ids that may not follow a target because they would spell a letter that the source lacks."""
+        """The ids excluded because they would spell a letter that the source lacks."""
         parts = takewhile(self._vocabulary.parts_of_letters.__contains__, reversed(target))
         decoder = getincrementaldecoder("utf-8")("ignore")
         decoder.decode(b"".join(map(self._vocabulary.spell, reversed(list(parts)))))
@@ -141,7 +146,7 @@ def _shared(one: bytes, other: bytes) -> int:
 
 
 def _ends_with(text: bytes, begun: bytes) -> bool:
-    """True if a text ends with the beginning of a word that starts there."""
+    """True if a text ends with `begun`, and a word starts there."""
     if not text.endswith(begun):
         return False
     before = text[: -len(begun)].decode(errors="ignore")

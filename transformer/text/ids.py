@@ -1,4 +1,4 @@
-"""The coder of a model without a tokenizer: ids typed as numbers."""
+"""The coder for a model without a tokenizer: ids typed as numbers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ _BETWEEN = re.compile(r"[\s,;]+")
 
 
 class IdCoder:
-    """Ids as their own text: "17 4 256" is three tokens.
+    """Reads and writes ids as text: "17 4 256" is three tokens.
 
     Args:
-        rows: of the model's embedding. Anything but an id below it is flagged unknown and read as id 0.
-        special_tokens: of the model.
+        rows: number of rows of the model's embedding. Anything but an id below it is flagged unknown and read
+            as id 0.
+        special_tokens: special ids of the model.
     """
 
     unit: Unit = "token"
@@ -53,7 +54,7 @@ class IdCoder:
         return str(index)
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Add nothing: the frame that the model was trained with is unknown."""
+        """Add nothing, since the frame that the model was trained with is unknown."""
         return tuple(ids)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Coders as plain values, as vocabulary.json stores one for each side of a model."""
+"""Converts coders to and from plain values; vocabulary.json stores one coder per side of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def to_plain(coder: Coder) -> dict[str, Any]:
     """The plain values of a coder: its language, and its words or its pieces and merges.
 
     Raises:
-        TypeError: for a coder of another library.
+        TypeError: for another library's coder.
     """
     if not isinstance(coder, SentenceCoder | SubwordCoder):
         raise TypeError(f"{type(coder).__name__} can't be written to a file.")
@@ -30,7 +30,7 @@ def from_plain(plain: Any) -> Coder:
     """The inverse of `to_plain`.
 
     Raises:
-        TextError: for anything else.
+        TextError: for invalid values.
     """
     language, lowercase = _value(plain, "language", str), _value(plain, "lowercase", bool)
     tokenizer = WordTokenizer(language, lowercase=lowercase)

@@ -1,4 +1,4 @@
-"""How tokens spell bytes, and how bytes are shown."""
+"""The bytes that tokens spell, and their readable form."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import unicodedata
 
 MARK = "▁"
 SURROGATES = re.compile("[\ud800-\udfff]")
-"""Halves of characters, which text libraries refuse."""
+"""Surrogates (halves of characters), which text libraries refuse."""
 
 _SHOWN = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
 _HIDDEN = sorted(frozenset(range(256)) - _SHOWN)
 _BYTES = {chr(byte): byte for byte in _SHOWN} | {chr(256 + n): byte for n, byte in enumerate(_HIDDEN)}
-"""GPT-2's alphabet: visible Latin-1 characters stand for themselves, other bytes are U+0100 and up."""
+"""GPT-2's alphabet -> byte: visible Latin-1 characters are themselves, other bytes are U+0100 and up."""
 
 
 def byte_of_character(token: str) -> bytes:

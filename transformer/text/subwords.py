@@ -1,8 +1,8 @@
 """Sub-words: spaCy's words, split by byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909).
 
-A piece that begins with MARK has a space before it in the sentence; any other is joined to the piece before.
-So the pieces of a sentence spell the sentence. Characters without a piece are spelled by their UTF-8 bytes
-(<0x00> to <0xFF>): nothing typed is unknown.
+A piece that begins with MARK has a space before it in the sentence; any other piece is joined to the previous
+one, so the pieces of a sentence spell the sentence. Characters without a piece are spelled as UTF-8 bytes
+(<0x00> to <0xFF>), so nothing typed is unknown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _FIXED = (*SPECIALS, *BYTES)
 _FIRST_BYTE_ID = len(SPECIALS)
 _UNLEARNED = re.compile("|".join(map(re.escape, (MARK, *_FIXED))))
-"""No learned piece may contain these: typed as text, they are spelled in parts."""
+"""No learned piece may contain these; typed as text, they are spelled in parts."""
 _MOST_CACHED_WORDS = 100_000
 
 
@@ -34,7 +34,7 @@ class SubwordVocabulary:
     """Pieces with ids, and the merges that build pieces from characters.
 
     Args:
-        pieces: by id: the special ones, the 256 bytes, then characters and longer pieces.
+        pieces: pieces by id: special ones, the 256 bytes, then characters and longer pieces.
         merges: pairs of pieces to merge, earliest first.
 
     Raises:
@@ -73,7 +73,7 @@ class SubwordVocabulary:
         return list(ids)
 
     def _split(self, word: str, *, spaced: bool) -> list[int]:
-        """A typed MARK is spelled by its bytes, as MARK in a piece means a space."""
+        """Split a word; a typed MARK is spelled in bytes, because MARK in a piece means a space."""
         parts = word.split(MARK)
         parts[0] = MARK + parts[0] if spaced else parts[0]
         mark = [self.byte(value) for value in MARK.encode()]
@@ -88,11 +88,11 @@ class SubwordVocabulary:
         return self._pieces[index]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of pieces; invalid UTF-8 becomes U+FFFD, special pieces are spelled out."""
+        """The text of pieces; invalid UTF-8 becomes U+FFFD, and special pieces are spelled out."""
         return b"".join(map(self.spell, ids)).decode(errors="replace").removeprefix(" ")
 
     def spell(self, index: int) -> bytes:
-        """The UTF-8 bytes of a piece, with a space for its MARK."""
+        """The UTF-8 bytes of a piece, with a space for MARK."""
         if 0 <= index - _FIRST_BYTE_ID < len(BYTES):
             return bytes([index - _FIRST_BYTE_ID])
         return self._pieces[index].replace(MARK, " ").encode()
@@ -104,12 +104,12 @@ class SubwordVocabulary:
 
     @cached_property
     def continuing_letters(self) -> frozenset[int]:
-        """Ids of pieces that begin with a letter, a digit or a byte of one, which would lengthen a word."""
+        """Ids of pieces that begin with a letter, a digit or a byte of one, and so would lengthen a word."""
         return frozenset(index for spelling, index in self._spelled if _is_letter(spelling))
 
     @cached_property
     def parts_of_letters(self) -> frozenset[int]:
-        """Ids of the bytes that multi-byte letters consist of."""
+        """Ids of the bytes of multi-byte letters."""
         return frozenset(map(self.byte, range(128, len(BYTES))))
 
     def byte(self, value: int) -> int:
@@ -117,11 +117,11 @@ class SubwordVocabulary:
         return _FIRST_BYTE_ID + value
 
     def beginnings_of(self, text: bytes) -> set[int]:
-        """Ids of all pieces that a non-empty text begins with."""
+        """Ids of all pieces that are prefixes of a non-empty text."""
         return {index for n in range(1, len(text) + 1) for index in self._by_spelling.get(text[:n], ())}
 
     def begins_others(self, beginning: str, word: str) -> bool:
-        """True if a piece with this beginning begins words other than `word`."""
+        """True if a piece with this beginning also begins words other than `word`."""
         starts = (piece.removeprefix(MARK) for piece in self._pieces if piece.startswith(MARK + beginning))
         return any(not word.startswith(start) for start in starts)
 
@@ -137,12 +137,12 @@ class SubwordVocabulary:
         return found
 
     def to_lists(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """Pieces and merges, the arguments of the class."""
+        """The pieces and merges, as passed to the class."""
         return list(self._pieces), list(self._merges)
 
 
 def _is_letter(spelling: bytes) -> bool:
-    """True if a piece begins with a letter, a digit, or a byte beyond ASCII, which may be part of one."""
+    """True if a piece begins with a letter, a digit, or a non-ASCII byte, which may be part of one."""
     first = spelling.decode(errors="ignore")[:1]
     return first.isalnum() if first else spelling[:1] >= b"\x80"
 
@@ -151,11 +151,11 @@ def learn_subwords(words: Iterable[tuple[str, bool]], *, size: int) -> SubwordVo
     """Learn pieces and merges from a corpus.
 
     Args:
-        words: every word of the corpus, and True if there is a space before it.
-        size: most pieces, special ones and bytes included.
+        words: all words of the corpus, each with True if there is a space before it.
+        size: maximum number of pieces, including special ones and bytes.
 
     Raises:
-        TextError: for a size too small for any learned piece.
+        TextError: when `size` leaves no room for learned pieces.
     """
     room = size - len(_FIXED)
     if room < 1:
@@ -178,7 +178,7 @@ def learn_subwords(words: Iterable[tuple[str, bool]], *, size: int) -> SubwordVo
 
 
 def _lines(words: Iterable[str]) -> Iterator[str]:
-    """Join words into long lines: one call into the library per word would be slow."""
+    """Join words into long lines, because one library call per word would be slow."""
     line: list[str] = []
     for word in words:
         line.append(word)
@@ -189,10 +189,10 @@ def _lines(words: Iterable[str]) -> Iterator[str]:
 
 
 class SubwordCoder(OwnTokens):
-    """A coder by sub-words.
+    """A coder for sub-words.
 
     `decode(encode(sentence).ids)` is the sentence as returned by `transformer.text.words.clean`, in lower
-    case if the tokenizer is set so.
+    case if the tokenizer is.
     """
 
     unit: Unit = "sub-word"
@@ -218,7 +218,7 @@ class SubwordCoder(OwnTokens):
         )
 
     def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """The sentence with these ids, however a model split its words."""
+        """The sentence with these ids, however the model split its words."""
         tokens = list(map(self.token, ids))
         starts = [place for place, token in enumerate(tokens) if not place or token.startswith(MARK)]
         words: list[str] = []
@@ -230,15 +230,16 @@ class SubwordCoder(OwnTokens):
         return EncodedSentence(tokens, list(ids), [False] * len(tokens), words, word_of)
 
     def _words(self, ids: Sequence[int]) -> list[tuple[str, int]]:
-        """The words in pieces without a space between them, each with its number of pieces.
+        """The words in a run of pieces without spaces, each with its number of pieces.
 
-        A piece belongs to the word that it begins in; a word in which none begins joins the word before.
+        A piece belongs to the word that it begins in; a word in which none begins is joined to the previous
+        one.
         """
         text, spelled = self.vocabulary.decode(ids), list(map(self.vocabulary.spell, ids))
         words = self.tokenizer.words(text)
         space = spelled[0].startswith(b" ")
         if not words or b"".join(spelled)[space:] != "".join(words).encode():
-            return [(text, len(ids))]  # invalid UTF-8, say
+            return [(text, len(ids))]  # for example, invalid UTF-8
         ends = list(accumulate(len(word.encode()) for word in words))
         places = accumulate(map(len, spelled[:-1]), initial=0)
         owners = [bisect_right(ends, max(0, place - space)) for place in places]
@@ -249,7 +250,7 @@ class SubwordCoder(OwnTokens):
         ]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids: <pad>, <bos> and <eos> are left out."""
+        """The text of ids, without <pad>, <bos> and <eos>."""
         return self.vocabulary.decode(index for index in ids if index not in (PAD_ID, BOS_ID, EOS_ID))
 
     def token(self, index: int) -> str:

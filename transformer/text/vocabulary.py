@@ -12,7 +12,7 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 
 
 class Vocabulary:
-    """Words with ids; 0 to 3 are <pad>, <bos>, <eos> and <unk>.
+    """Words with ids; ids 0 to 3 are <pad>, <bos>, <eos> and <unk>.
 
     Args:
         words: the ordinary words, from id 4 on.
@@ -38,7 +38,7 @@ class Vocabulary:
         return word in self._ids
 
     def encode(self, words: Iterable[str]) -> list[int]:
-        """Look up ids; <unk>'s for unknown words and the names of special tokens."""
+        """Look up ids; unknown words and names of special tokens get <unk>'s."""
         return [self._ids.get(word, UNK_ID) for word in words]
 
     def word(self, index: int) -> str:
@@ -46,7 +46,7 @@ class Vocabulary:
         return self._words[index]
 
     def to_list(self) -> list[str]:
-        """All words by id, the special ones first."""
+        """All words by id, special ones first."""
         return list(self._words)
 
     @classmethod

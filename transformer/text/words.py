@@ -1,4 +1,4 @@
-"""Typed text to words and back: cleaning, and spaCy's tokenizing rules."""
+"""Converts typed text to words and back: cleaning, and spaCy's tokenization rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 LONGEST_WORD = 48
-"""Characters without a space that are tokenized together, as spaCy's rules take quadratic time."""
+"""Most characters without a space that are tokenized together, because spaCy's rules take quadratic time."""
 
 _ENGLISH_ENDING = re.compile(r"n't|'[a-z]+", re.IGNORECASE)
 _ELIDED = re.compile(r"\w+'", re.IGNORECASE)
@@ -25,11 +25,11 @@ _ELIDING_LANGUAGES = frozenset({"it", "fr", "ca"})
 
 
 def clean(text: str) -> str:
-    """Typed text as a model reads it.
+    """Normalise typed text for a model.
 
-    Lone surrogates become U+FFFD, every run of white space (including tabs and line breaks) one space, and
-    other control and format characters (zero-width, bidirectional, soft hyphen) are dropped; the rest is
-    composed (NFC). Dropping joiners splits what they joined: an emoji of a family becomes its members.
+    Lone surrogates become U+FFFD, every run of white space (including tabs and line breaks) becomes one
+    space, other control and format characters (zero-width, bidirectional, soft hyphen) are dropped, and the
+    rest is composed (NFC). Dropping joiners splits joined characters: a family emoji becomes its members.
     `clean(clean(text)) == clean(text)`.
     """
     spaced = "".join(map(_clean_character, text))
@@ -47,8 +47,8 @@ def _clean_character(character: str) -> str:
 
 @lru_cache(maxsize=64)
 def _spacy_tokenizer(language: str) -> Callable[[str], Doc]:
-    """Load a language's rule-based tokenizer: takes up to a few seconds, downloads nothing."""
-    import spacy  # takes a second, and models of symbols don't need it
+    """Load a language's rule-based tokenizer, which takes up to a few seconds and downloads nothing."""
+    import spacy  # takes a second, and symbol tasks don't need it
 
     try:
         if not re.fullmatch(r"[a-z]{2,3}", language):
@@ -66,10 +66,10 @@ class WordTokenizer:
 
     Attributes:
         language: two- or three-letter code.
-        lowercase: look up words in lower case. `words` are as typed in either case.
+        lowercase: whether to look up words in lower case; `words` are always as typed.
 
     Raises:
-        TextError: for a language without rules.
+        TextError: for a language without tokenization rules.
     """
 
     def __init__(self, language: str, *, lowercase: bool) -> None:
@@ -78,11 +78,11 @@ class WordTokenizer:
         self._rules = _spacy_tokenizer(language)
 
     def words(self, sentence: str) -> list[str]:
-        """The words of a sentence after `clean`; a run of more than LONGEST_WORD characters is split."""
+        """The words of a sentence after `clean`; runs of more than LONGEST_WORD characters are split."""
         return [word for word, _ in self.spaced_words(sentence)]
 
     def spaced_words(self, sentence: str) -> list[tuple[str, bool]]:
-        """The `words`, each with True if there is a space before it; the first counts as spaced."""
+        """The `words`, each with True if there is a space before it, as for the first."""
         spaced_words = []
         for run in clean(sentence).split():
             spaced = True
@@ -93,7 +93,7 @@ class WordTokenizer:
         return spaced_words
 
     def join(self, words: Iterable[str]) -> str:
-        """Join words into a sentence, with no space at punctuation, English endings and elisions."""
+        """Join words into a sentence, without spaces at punctuation, English endings and elisions."""
         sentence, glued = "", True
         for word in words:
             glue = glued or self._follows_closely(word)
@@ -102,7 +102,7 @@ class WordTokenizer:
         return sentence
 
     def key(self, word: str) -> str:
-        """The form of a word that is looked up: straight apostrophes, lower case if set."""
+        """The form of a word for look-up: straight apostrophes, and lower case if set."""
         straight = word.replace("’", "'").replace("ʼ", "'")
         return straight.lower() if self.lowercase else straight
 

@@ -1,1 +1,1 @@
-"""Training: from data and choices to a finished model, on the command line or live in the app."""
+"""Training, from data and options to a finished model: on the command line, or live in the app."""

@@ -1,8 +1,7 @@
-"""Calibrates a model's confidence: how often its translations are right, given how sure it was.
+"""Calibrates a model's confidence: how often its translations are right, given their probabilities.
 
-A translation counts as right if its chrF against a reference is at least `LIKE`; a word, if a reference
-contains it. The reliability diagram is cross-validated: each tenth of the sentences is predicted by a
-regression on the other nine.
+A translation counts as right if its chrF against a reference is at least `LIKE`, a word if a reference
+contains it. The reliability diagram uses 10-fold cross-validation over the sentences.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from transformer.model_input import copied_words, padded
 from transformer.training.evaluation.translations import sentence_chrf, source_ids, translate_ids
 
 LIKE = 75.0
-"""Least chrF against the nearest reference."""
+"""Minimum chrF against the nearest reference."""
 FOLDS = BINS = 10
 _RIDGE = 1e-2
 
@@ -33,7 +32,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Judged:
-    """Features of sentences or words (n, k), whether each was right (n,), and the sentence of each (n,)."""
+    """Sentences or words: features (n, k), whether each is right (n,), and the index of its sentence (n,)."""
 
     features: Numbers
     right: npt.NDArray[np.bool_]
@@ -41,12 +40,12 @@ class _Judged:
 
 
 def calibrate(experience: Experience, loaded: LoadedModel, data: Sequence[Referenced]) -> Experience:
-    """Add the calibrations measured on pairs that the model was not trained on.
+    """Add calibrations measured on pairs that the model was not trained on.
 
     Args:
-        experience: of the model.
-        loaded: in eval mode.
-        data: sources with references; fewer than a few hundred give noise.
+        experience: the model's statistics, to which the calibrations are added.
+        loaded: the model, in eval mode.
+        data: sources with references, at least a few hundred for stable results.
     """
     sources = [source_ids(loaded, one.source) for one in data]
     targets = dict(translate_ids(loaded, sources))
@@ -73,7 +72,7 @@ def calibrate(experience: Experience, loaded: LoadedModel, data: Sequence[Refere
 
 @torch.inference_mode()
 def _logits(loaded: LoadedModel, source: Sequence[int], ids: Sequence[int]) -> Tensor:
-    """(T, V): row i predicts token i of the target."""
+    """Logits (T, V); row i predicts token i of the target."""
     read = [*loaded.start_ids, *ids[:-1]]
     return loaded.model(padded(loaded, [source]), padded(loaded, [read]))[0, len(loaded.start_ids) - 1 :]
 
@@ -99,7 +98,7 @@ def _calibration(judged: Sequence[tuple[list[float], bool, int]]) -> Calibration
 
 
 def _cross_validated(judged: _Judged) -> Numbers:
-    """Probability of being right (n,), each by a regression on the other folds' sentences."""
+    """Probability of being right (n,), each predicted by a regression on the other folds."""
     claimed = np.empty(len(judged.right))
     for fold in range(FOLDS):
         own = judged.sentence % FOLDS == fold
@@ -116,7 +115,7 @@ def fit_logistic(features: Numbers, right: npt.NDArray[np.bool_]) -> Numbers:
         right: (n,).
 
     Returns:
-        (k + 1,), the constant last.
+        Weights (k + 1,), with the intercept last.
     """
     inputs = np.column_stack([features, np.ones(len(features))])
     ridge = _RIDGE * np.eye(inputs.shape[1])

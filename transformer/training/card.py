@@ -1,4 +1,4 @@
-"""The model card of a trained model: data, scores, training, examples of errors."""
+"""Model cards of trained models: data, scores, training, examples of errors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from transformer.training.snapshots import snapshot_steps
 from transformer.training.state import Progress
 
 N_EXAMPLES = 6
-"""The most right and the most wrong translations listed for a built-in task."""
+"""Maximum number of right and of wrong translations listed for a built-in task."""
 N_WRONG = 10
-"""The most wrong translations listed where there are references."""
+"""Maximum number of wrong translations listed for validation pairs."""
 
 _MARKDOWN = frozenset("\\`*_{}[]<>#|~$:&!")
 
@@ -104,14 +104,14 @@ class RunRecord:
     """The record of one training run.
 
     Attributes:
-        command: of the run.
+        command: the shell command of the run.
         plan: all options.
-        progress: at the end.
+        progress: the progress at the end.
         n_labels: tokens to predict in one epoch; 0 if every epoch has new data.
         data: description of the data.
-        device: that it ran on.
-        n_threads: PyTorch threads.
-        n_processes: that trained together.
+        device: the device that it ran on.
+        n_threads: number of PyTorch threads.
+        n_processes: number of training processes.
     """
 
     command: str
@@ -131,8 +131,8 @@ def translator_card(
 
     Args:
         loaded: the model.
-        record: of its training run.
-        candidates: weights that were scored, the chosen ones first.
+        record: the record of its training run.
+        candidates: the weights that were scored, the chosen ones first.
         translated: validation pairs with the model's translations; may be empty.
     """
     data, result = record.plan.data, record.plan.result
@@ -166,9 +166,9 @@ def task_card(
 
     Args:
         loaded: the model.
-        record: of its training run.
+        record: the record of its training run.
         translated: held-out pairs with the model's translations.
-        heads: of the cross-attention, best first.
+        heads: cross-attention heads, best first.
         final_loss: mean loss of the last updates.
     """
     assert record.plan.data.task is not None

@@ -1,4 +1,4 @@
-"""Checks of a plan, its changes on resuming, and the command that repeats it."""
+"""Checks a plan, finds what changes on resuming, and formats the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _LEAST = {
 _FIXED_GROUPS = ("data", "filters", "model")
 _FIXED = ("updates.batch_tokens", "updates.seed")
 _FREE = ("data.pairs",)
-"""Files may be moved: their contents are compared instead."""
+"""Options that may change, because the files' contents are compared instead: files may be moved."""
 
 
 def task_plan(task: TaskName) -> TrainingPlan:
     """The default plan of a built-in task: one epoch of 260,000 drawn pairs.
 
-    Few rows of symbols are seen twice, so there is little to memorise and no need for dropout. Each of
-    toy-en-it's 19,000 sentences is seen 14 times: after 1,500 updates the loss on held-out sentences is 0.25
-    nats with dropout and 0.30 without.
+    Few symbol sequences repeat, so there is little to memorise and no need for dropout. Each of toy-en-it's
+    19,000 sentences is seen 14 times: after 1,500 updates the loss on held-out sentences is 0.25 nats with
+    dropout and 0.30 without.
     """
     dropout = 0.1 if task == "toy-en-it" else 0.0
     return TrainingPlan(
@@ -65,7 +65,7 @@ def option(name: str) -> str:
 def check_plan(plan: TrainingPlan) -> None:
     """Raises PlanError for an impossible choice, ConfigError for an impossible model."""
     _check_data(plan.data, plan.checks, plan.model.start_from)
-    longest = plan.model.config(src_vocab_size=1, tgt_vocab_size=1).max_len - 1  # one is for <eos>
+    longest = plan.model.config(src_vocab_size=1, tgt_vocab_size=1).max_len - 1  # one position is for <eos>
     if plan.data.task is None and plan.data.longest > longest:
         raise PlanError(
             f"--longest is {plan.data.longest}, but the model has positions for {longest} sub-words: make "
@@ -122,7 +122,7 @@ def changes(old: TrainingPlan, new: TrainingPlan) -> list[str]:
     """Messages on the options that a resumed run changes.
 
     Raises:
-        PlanError: for a change of the model or of the order of the data, which would be another run.
+        PlanError: when the model or the order of the data changes, which would make it a different run.
     """
     return [f"{name} was {was} and is {now} from here on." for name, was, now in changed(old, new)]
 
@@ -144,7 +144,7 @@ def changed(old: TrainingPlan, new: TrainingPlan) -> list[tuple[str, str, str]]:
 
 
 def _settled(plan: TrainingPlan) -> Iterator[tuple[str, Any]]:
-    """Every choice by name, with the preset's sizes filled in."""
+    """All options by name, with the preset's sizes filled in."""
     config = plan.model.config(src_vocab_size=1, tgt_vocab_size=1)
     for name, value in plan.choices():
         group, _, size = name.partition(".")
@@ -158,7 +158,7 @@ def _shown(value: Any) -> str:
 
 
 def options(plan: TrainingPlan) -> str:
-    """The options of a shell command for all choices that differ from their defaults."""
+    """The command-line options for all choices that differ from their defaults."""
     words: list[str] = []
     plain = TrainingPlan() if plan.data.task is None else task_plan(plan.data.task)
     for (name, value), (_, usual) in zip(plan.choices(), plain.choices(), strict=True):

@@ -18,17 +18,17 @@ from transformer.text.vocabulary import Vocabulary
 from transformer.training.plan import UpdatePlan
 
 UNKNOWN = 0.05
-"""The share of a task's pairs in which a content word and its translation become <unk>."""
+"""Share of a task's pairs in which a content word and its translation become <unk>."""
 POOL = 600
-"""Pairs per epoch, where each epoch draws its own."""
+"""Pairs per epoch if each epoch draws new ones."""
 
 
 class CorpusData:
-    """An encoded corpus, in another order in every epoch.
+    """An encoded corpus, shuffled differently in every epoch.
 
     Attributes:
-        identity: a digest of the data and their processing.
-        description: plain values, for the metrics and the card.
+        identity: digest of the data and their processing.
+        description: plain values for the metrics and the card.
     """
 
     def __init__(self, corpus: EncodedCorpus, updates: UpdatePlan) -> None:
@@ -44,12 +44,12 @@ class CorpusData:
         return int(self.corpus.lengths()[1].sum())
 
     def epoch(self, number: int) -> Sequence[Any]:
-        """Groups of pairs of similar length, in the order of an epoch (from 0)."""
+        """Groups of pairs of similar length, in the order of epoch `number` (from 0)."""
         updates = self._updates
         return epoch_batches(self.corpus, tokens=updates.batch_tokens, seed=updates.seed, epoch=number)
 
     def batch(self, group: Any) -> Batch:
-        """Read a group of pairs."""
+        """Read a group of pairs as a batch."""
         return self.corpus.batch(group)
 
 
@@ -58,9 +58,9 @@ class TaskData:
 
     Args:
         task: the source of the pairs.
-        pairs: of every epoch; empty to draw others for each epoch.
-        vocabularies: of source and target.
-        updates: for the seed and the size of batches.
+        pairs: the pairs of every epoch; empty to draw new ones for each epoch.
+        vocabularies: source and target vocabulary.
+        updates: the plan with the seed and the batch size.
 
     Attributes:
         identity, description: see `CorpusData`.
@@ -84,7 +84,7 @@ class TaskData:
 
     @property
     def n_labels(self) -> int:
-        """Tokens to predict in one epoch; 0 if each epoch has its own pairs."""
+        """Tokens to predict in one epoch; 0 if each epoch draws new pairs."""
         return sum(len(example.tgt) - 1 for example in self._examples)
 
     def epoch(self, number: int) -> list[Batch]:
@@ -92,7 +92,7 @@ class TaskData:
         return self.ordered(number)[0]
 
     def ordered(self, number: int) -> tuple[list[Batch], torch.Generator]:
-        """The batches of an epoch, and the generator after it drew their order."""
+        """The batches of an epoch, and the generator after drawing their order."""
         examples, seed = self._examples, self._updates.seed + number
         if not examples:
             seed = self._updates.seed * 100_003 + number
@@ -102,18 +102,18 @@ class TaskData:
         return list(batches(examples, tokens=self._updates.batch_tokens, generator=generator)), generator
 
     def batch(self, group: Batch) -> Batch:
-        """The batch itself."""
+        """The batch, which needs no reading."""
         return group
 
 
 TrainingData = CorpusData | TaskData
-"""Batches in epochs; the same epoch always has the same batches in the same order."""
+"""Batches by epoch; an epoch always has the same batches in the same order."""
 
 
 def encode_pairs(
     pairs: Iterable[SentencePair], vocabularies: tuple[Vocabulary, Vocabulary], rng: Random
 ) -> list[Example]:
-    """Encode pairs; in a share of `UNKNOWN` a word and its translation become <unk>."""
+    """Encode pairs; in a share `UNKNOWN` of them, a word and its translation become <unk>."""
     examples = []
     for pair in pairs:
         example = encode_pair(pair, *vocabularies)

@@ -1,4 +1,4 @@
-"""Statistics of the pairs that a model was trained on, saved with it."""
+"""Statistics of a model's training pairs, saved with it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transformer.text.copied import words_of
 from transformer.text.subwords import MARK
 
 SHARE = 0.999
-"""The share of translations, for each source length, that are within its limit: corpora have errors."""
+"""Share of translations within the length limit for their source length; the rest count as corpus errors."""
 ROOM = 5
 """Tokens added to each limit."""
 
 
 def collect_experience(corpus: EncodedCorpus, source: Coder, target: Coder) -> Experience:
-    """Collect the statistics of an encoded corpus; takes half a minute for ten million tokens."""
+    """Collect the statistics of an encoded corpus, which takes half a minute for ten million tokens."""
     n_pieces = len(target.vocabulary)
     return Experience(
         _longest(*corpus.lengths()),
@@ -43,7 +43,7 @@ def _translated(corpus: EncodedCorpus, source: Coder, target: Coder) -> frozense
 
 
 def _longest(source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> tuple[int, ...]:
-    """For each source length, the longest usual translation of sources up to that length."""
+    """For each source length, the length limit for translations of sources up to that length."""
     longest = np.zeros(int(source.max()) + 1, dtype=np.int64)
     order = np.lexsort((target, source))
     lengths, starts = np.unique(source[order], return_index=True)
@@ -53,7 +53,7 @@ def _longest(source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> tu
 
 
 def _joints(corpus: EncodedCorpus, target: Coder, n_pieces: int) -> npt.NDArray[np.int64]:
-    """The pairs of pieces that follow each other inside a word, as first * n_pieces + second."""
+    """Pairs of pieces that are adjacent inside a word, as first * n_pieces + second."""
     ids, offsets = corpus.targets()
     begins_word = np.array([target.token(index).startswith(MARK) for index in range(n_pieces)])
     is_joined = ~begins_word[ids]

@@ -1,6 +1,6 @@
-"""Chooses which weights of a training run become the model.
+"""Chooses the final weights of a training run.
 
-The average of the last saved weights often translates better than each (paper, section 6.1).
+The average of the last saved weights often translates better than any of them (paper, section 6.1).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from transformer.training.state import StateError
 _NAME = re.compile(r"weights-(\d+)\.safetensors")
 
 LAST = "the last weights"
-"""The candidate after the last update."""
+"""Name of the weights after the last update."""
 
 BEST = "the weights of the best validation"
-"""The candidate with the best validation."""
+"""Name of the weights with the best validation."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Weights that may become the model.
+    """Weights that may be chosen.
 
     Attributes:
-        name: as in the card.
-        weights: by parameter name.
-        scores: on the validation pairs; None if there are none.
+        name: name in the card.
+        weights: weights by parameter name.
+        scores: scores on the validation pairs; None without any.
     """
 
     name: str
@@ -54,24 +54,24 @@ def finish(
     validate: Callable[[LoadedModel], ValidationScores] | None,
     dtype: torch.dtype,
 ) -> list[Candidate]:
-    """Save the last model, score all candidates, and give `loaded` the best weights.
+    """Save the last model, score all candidates, and load the best weights into `loaded`.
 
-    Without validation pairs, and at equal scores, the average of the last weights comes first, then the last
+    Without validation pairs and at equal scores, the average of the last weights is preferred, then the last
     weights.
 
     Args:
         loaded: the model after the last update.
-        folder: of the run.
+        folder: the run's folder.
         validate: scores a model; None without validation pairs.
-        dtype: to save the model in; candidates are scored with weights rounded to it.
+        dtype: dtype to save the model in; candidates are scored with weights rounded to it.
 
     Returns:
-        all candidates, the chosen one first.
+        All candidates, the chosen one first.
 
     Raises:
-        NonFiniteError: for weights too large for the dtype.
+        NonFiniteError: when weights overflow the dtype.
         OSError: when the last model can't be written.
-        CheckpointError: when the best one can't be read.
+        CheckpointError: when the best model can't be read.
     """
     save_model(folder.last, loaded)
     found = {}
@@ -94,12 +94,12 @@ def finish(
 
 
 def _merit(candidate: Candidate) -> tuple[float, float]:
-    """The sort key; candidates without scores keep their order."""
+    """Sort key; candidates without scores keep their order."""
     return (0.0, 0.0) if candidate.scores is None else candidate.scores.merit
 
 
 def copy_weights(model: Transformer) -> dict[str, Tensor]:
-    """Copies of the parameters on the CPU, by name."""
+    """Copy the parameters to the CPU: name -> tensor."""
     return {name: parameter.detach().to("cpu", copy=True) for name, parameter in model.named_parameters()}
 
 
@@ -111,7 +111,7 @@ def set_weights(model: Transformer, weights: dict[str, Tensor]) -> None:
 
 
 def saved_weights(folder: Path) -> dict[int, Path]:
-    """The files of weights in a folder by step, oldest first."""
+    """The weights files in a folder by step, oldest first."""
     found = {int(match[1]): path for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))}
     return dict(sorted(found.items()))
 
@@ -126,7 +126,7 @@ def save_weights(folder: Path, model: Transformer, step: int) -> None:
 
 
 def drop_weights(folder: Path, *, last: int, step: int) -> None:
-    """Keep only the last files up to a step; later ones are of updates that were lost."""
+    """Keep only the `last` files up to `step`; later ones belong to updates that were lost."""
     found = saved_weights(folder)
     stays = [kept for kept in found if kept <= step][-last:] if last else []
     for kept, path in found.items():
@@ -135,7 +135,7 @@ def drop_weights(folder: Path, *, last: int, step: int) -> None:
 
 
 def average(paths: list[Path]) -> dict[str, Tensor]:
-    """The mean of the weights in at least one file, summed in float64.
+    """The mean of the weights in one or more files, summed in float64.
 
     Raises:
         StateError: for a damaged file.

@@ -1,4 +1,4 @@
-"""The files of a training run, in a sub-folder of the model's folder."""
+"""Files of a training run, in a sub-folder of the model's folder."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class TrainingFolder:
 
     Attributes:
         out: the folder of the finished model.
-        path: the run's own folder in it; not needed once the model is finished.
-        lock: locked by the process that writes here.
-        plan: all choices.
+        path: the run's own folder inside `out`; not needed once the model is finished.
+        lock: file locked by the process that writes here.
+        plan: all options.
         corpus: the encoded corpus.
         coders: its vocabularies.
         state: everything needed to resume.
-        metrics: JSON lines, one for every few updates and one per validation.
+        metrics: JSON lines: one every few updates and one per validation.
         tensorboard: TensorBoard's files.
         best: the model with the best validation so far.
         last: the model after the last update.
@@ -52,9 +52,9 @@ class TrainingFolder:
         self.last = self.path / "last"
 
     def is_free(self) -> bool:
-        """True if a run may start here without overwriting anything.
+        """True if a run can start here without overwriting anything.
 
-        That is an empty folder, or one with only the files of a run that ended before its first state.
+        The folder must be empty, or contain only the files of a run that ended before its first state.
 
         Raises:
             OSError: when the folder can't be read.
@@ -62,7 +62,7 @@ class TrainingFolder:
         found = list(self.out.rglob("*")) if self.out.is_dir() else []
         if not all(self._is_of_a_beginning(path) for path in found):
             return False
-        if not self.plan.exists():  # the empty lock is all that can be there
+        if not self.plan.exists():  # then it may contain only the empty lock file
             return not any(path.stat().st_size for path in found if path.is_file())
         try:
             self.saved_plan()
@@ -76,21 +76,21 @@ class TrainingFolder:
         return not path.is_symlink() and _BEGINNING.fullmatch(name) is not None
 
     def clear(self) -> None:
-        """Remove the files of an earlier run, except its encoded corpus, which may be reused."""
+        """Remove an earlier run's files, except its encoded corpus, which may be reused."""
         self.state.unlink(missing_ok=True)
         for folder in (self.best, self.last, self.tensorboard):
             shutil.rmtree(folder, ignore_errors=True)
         drop_snapshots(self.out)
 
     def save_plan(self, plan: TrainingPlan) -> None:
-        """Write the choices. Raises OSError."""
+        """Write the options. Raises OSError."""
         write_json(self.plan, plan.to_dict())
 
     def saved_plan(self) -> TrainingPlan:
-        """Read the choices of the run in this folder.
+        """Read the options of the run in this folder.
 
         Raises:
-            PlanError: if there is none, or they can't be read.
+            PlanError: if there is no run, or its options can't be read.
         """
         try:
             return TrainingPlan.from_dict(json.loads(self.plan.read_text(encoding="utf-8")))

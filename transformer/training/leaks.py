@@ -1,4 +1,4 @@
-"""Two changes that leak the labels in training: the loss falls to 0, and the model learns only to copy."""
+"""Two changes that leak the labels in training: the loss falls to 0, as the model only learns to copy."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from transformer.text.vocabulary import EOS_ID
 
 
 def _without_the_causal_part(mask: Tensor) -> Tensor:
-    """Open a key to all queries once any query may attend to it; padding stays masked."""
+    """Let all queries attend to every key that any query may attend to; padding stays masked."""
     return mask.any(dim=-2, keepdim=True).expand_as(mask)
 
 
 class _Unshifted(Recomputing):
-    """Reads the target itself instead of the target shifted right; for models with our own vocabularies.
+    """Reads the target itself instead of the target shifted right; for models with Headlight's vocabularies.
 
-    This applies to a forward over a whole target only: while decoding there is no next token to read.
+    This only works in a forward pass over a whole target: in decoding there is no next token to read.
     """
 
     def forward(self, src: Tensor | None = None, tgt: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
-        """As in Transformer; tgt (B, T) begins with <bos>, and what is read in its place ends with <eos>."""
+        """As in Transformer; tgt (B, T) begins with <bos>, and the target read instead ends with <eos>."""
         assert tgt is not None
         labels = functional.pad(tgt[:, 1:], (0, 1), value=self.config.pad_id)
         last = (tgt != self.config.pad_id).sum(dim=1, keepdim=True) - 1
@@ -44,18 +44,18 @@ see_the_future: Change = stepping(decoder_self_attention, remask=_without_the_ca
 
 @dataclass(frozen=True)
 class Leak:
-    """A way for the labels to reach the model.
+    """A way for labels to leak to the model.
 
     Attributes:
         title: a noun phrase.
-        change: applied to a new model.
+        change: the change applied to a new model.
     """
 
     title: str
     change: Change
 
     def variant(self, model: Transformer) -> Transformer:
-        """Make the leaking variant; it shares the model's parameters under the same names."""
+        """Make the leaking variant, which shares the model's parameters under the same names."""
         return altered(model, self.change)
 
 

@@ -1,4 +1,4 @@
-"""A training run, which can be stopped and resumed at any update without losing anything."""
+"""A training run that can be stopped and resumed at any update without losing anything."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Validated:
 
     Attributes:
         step: updates so far.
-        scores: of the model.
+        scores: scores of the model.
         is_best: True if they are the best so far (`ValidationScores.merit`).
     """
 
@@ -56,21 +56,21 @@ class Stop(Protocol):
 class TrainingRun:
     """One training run: a context manager whose `events` run it.
 
-    Every process of a run has one; the first process validates and writes.
+    Every process of a run has one; only the first process validates and writes.
 
     Args:
         loaded: the model to train, with its coders.
         trainer: updates the model.
-        data: what it learns from.
-        plan: all choices, with the number of steps.
-        folder: for the run's files.
-        validate: scores a model on validation pairs; None for no validation.
+        data: the training data.
+        plan: all options, with the number of steps filled in.
+        folder: the folder for the run's files.
+        validate: scores a model on the validation pairs; None for no validation.
         stop: checked before each update.
 
     Attributes:
-        plan, data: as given.
-        progress: of the run.
-        ended: why there are no more events; None before that.
+        plan, data: the arguments.
+        progress: progress of the run.
+        ended: why the run ended; None before that.
     """
 
     def __init__(
@@ -115,16 +115,16 @@ class TrainingRun:
     def resume(self) -> None:
         """Load the last saved state.
 
-        With new validation pairs, the best weights are scored again on these and patience starts over.
+        With new validation pairs, the best weights are scored again on these, and patience is reset.
 
         Raises:
-            StateError: when there is no usable state, or it is of a run with other data.
-            PlanError: when it is of a run with choices that can't change.
+            StateError: when there is no usable state, or it belongs to a run with other data.
+            PlanError: when options differ that can't change.
             OSError: when a snapshot of the initial weights can't be written.
             CheckpointError: when the best weights must be scored again and can't be read.
         """
         if not (self._folder.out / SNAPSHOTS / "0").exists():
-            self._keep_snapshot()  # the model still has its initial weights, which the seed gives
+            self._keep_snapshot()  # the model still has the initial weights, determined by the seed
         saved = Progress.from_dict(load_state(self._folder.state, self._trainer))
         if saved.corpus not in ("", self.progress.corpus):
             raise StateError(OTHER_PAIRS)
@@ -149,7 +149,7 @@ class TrainingRun:
             progress.best = self._scores(best)
 
     def logged_updates(self) -> list[LoggedUpdate]:
-        """Losses and learning rates up to the last update; for the first process."""
+        """Losses and learning rates up to the last update; only for the first process."""
         updates, progress = read_updates(self._folder.metrics), self.progress
         if not updates or updates[-1].step < progress.step:  # stopped between two lines of metrics
             loss = progress.line_loss / progress.line_updates if progress.line_updates else math.nan
@@ -158,17 +158,17 @@ class TrainingRun:
         return updates
 
     def events(self) -> Iterator[TrainingStep | Validated]:
-        """Update the model until the steps are done, patience runs out, or a stop is requested.
+        """Train until all steps are done, patience runs out, or a stop is requested.
 
         Raises:
             NonFiniteError: for a loss or gradient that is not finite; the last saved state is unchanged.
-            OSError: when something can't be written, on a full disk say; the last saved state is unchanged.
+            OSError: when writing fails, for example on a full disk; the last saved state is unchanged.
         """
         batches = self._batches()
         steps = self.plan.updates.steps
         self._keep_snapshot()
         while True:
-            if self._ranks.total(self._stop.is_made):  # a request to any process stops all
+            if self._ranks.total(self._stop.is_made):  # a stop request to any process stops all
                 self.save()
                 self.ended = "stopped"
                 return
@@ -185,10 +185,10 @@ class TrainingRun:
                 self.save(with_weights=True)
 
     def _batches(self) -> Iterator[list[Batch]]:
-        """The batches of this process for each further update.
+        """The process's own batches for each further update.
 
-        The batches of an update are neighbours in the epoch's order, sharded across the processes. The last
-        update of an epoch may have fewer: a process without one gets a batch without labels.
+        An update uses consecutive batches of the epoch, sharded across the processes. The last update of an
+        epoch may have fewer: a process without one gets a batch without labels.
         """
         ranks, data, progress = self._ranks, self.data, self.progress
         n_batches = self.plan.updates.accumulate * ranks.count
@@ -238,7 +238,7 @@ class TrainingRun:
         return patience > 0 and self.progress.n_worse >= patience
 
     def _validated(self) -> Validated:
-        """Score the model, record the scores, and save it if it is the best."""
+        """Score the model, record the scores, and save the model if it is the best so far."""
         progress, scores = self.progress, self._scores(self._loaded)
         is_best = progress.best is None or scores.merit > progress.best.merit
         if is_best and self._ranks.is_first:
@@ -253,7 +253,7 @@ class TrainingRun:
         return Validated(progress.step, scores, is_best)
 
     def _scores(self, loaded: LoadedModel) -> ValidationScores:
-        """The scores of the first process's model, in every process."""
+        """Validate in the first process, and return its scores in every process."""
         assert self._validate is not None
         own = self._validate(loaded) if self._ranks.is_first else ValidationScores(0.0, 0.0, 0.0)
         return ValidationScores(*map(self._ranks.total, (own.loss, own.bleu, own.chrf)))
@@ -267,7 +267,7 @@ class TrainingRun:
         """Save the weights first, then the state that refers to them; then remove old weights.
 
         Raises:
-            OSError: when they can't be written; the previous state is unchanged.
+            OSError: when writing fails; the previous state is unchanged.
         """
         step, last = self.progress.step, self.plan.checks.average
         if self._metrics is not None:

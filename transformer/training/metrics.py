@@ -1,4 +1,4 @@
-"""The metrics of a training run as JSON lines and, if requested, for TensorBoard."""
+"""Metrics of a training run as JSON lines and, if requested, for TensorBoard."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class TensorBoardError(ImportError):
 class MetricsLog:
     """Appends JSON lines to a file.
 
-    A resumed run drops the lines written after its last state, as it will write them again.
+    A resumed run drops the lines written after its last state, because it writes them again.
 
     Args:
-        path: of the file; its folder exists.
-        keep: leading bytes of it to keep.
+        path: the file, in an existing folder.
+        keep: number of leading bytes to keep.
         step: updates so far.
         tensorboard: a folder for TensorBoard's files, or None.
 
@@ -43,7 +43,7 @@ class MetricsLog:
         sync_folder(path.parent)
 
     def write(self, values: dict[str, Any]) -> None:
-        """Append a line; the floats of a line with a "step" go to TensorBoard too."""
+        """Append a line; the floats of a line with a "step" are also sent to TensorBoard."""
         plain = {name: None if _is_not_finite(value) else value for name, value in values.items()}
         line = memoryview(json.dumps(plain, ensure_ascii=False).encode() + b"\n")
         while line:
@@ -54,7 +54,7 @@ class MetricsLog:
                     self._board.add_scalar(name, value, values["step"])
 
     def position(self) -> int:
-        """Sync the file to the disk; returns its length in bytes."""
+        """Sync the file to disk; returns its length in bytes."""
         os.fsync(self._file.fileno())
         return os.fstat(self._file.fileno()).st_size
 

@@ -1,4 +1,4 @@
-"""The options of a training run, as on the command line and on the page, and as saved with it."""
+"""Options of a training run, used on the command line and on the page, and saved with the run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Schedule = Literal["linear", "cosine", "inverse-root", "paper"]
 TaskName = Literal["toy-en-it", "copy", "reverse", "sort"]
 
 WARMUP_SHARE = 0.05
-"""The default warmup as a share of all updates."""
+"""Default warmup as a share of all updates."""
 
 
 OLD_NOISE_NAME = "careless"
-"""The name of `typing_noise` in plans and encoded corpora saved by earlier versions."""
+"""Name of `typing_noise` in plans and encoded corpora saved by earlier versions."""
 OLD_LEAK_NAME = "mistake"
-"""The name of `leak` in plans saved by earlier versions."""
+"""Name of `leak` in plans saved by earlier versions."""
 
 
 class PlanError(ValueError):
@@ -39,18 +39,18 @@ class DataPlan:
     """Training data: a built-in task, or files of sentence pairs.
 
     Attributes:
-        task: a built-in task, which has its own sentence pairs. Of the options below only --n-pairs applies
-            to it; the others are for files.
-        n_pairs: number of pairs to draw from the task; 0 draws others in every epoch.
+        task: a built-in task, which generates its own sentence pairs. Only --n-pairs applies to it; the other
+            options below are for files.
+        n_pairs: number of pairs to draw from the task; 0 draws new ones in every epoch.
         pairs: a TSV file of source, tab, target, or two aligned files with one sentence per line; plain or
             gzipped. May be repeated.
-        languages: spaCy's codes of source and target language.
+        languages: spaCy's codes of the source and target language.
         lowercase: convert all sentences to lower case.
-        vocab_size: most sub-words per side; 0 keeps the vocabularies of --start-from's model, including
-            languages and lower case.
+        vocab_size: maximum number of sub-words per side; 0 keeps the vocabularies of --start-from's model,
+            including languages and lower case.
         shared_vocabulary: one vocabulary of that size for both sides, and one embedding matrix (paper,
             section 3.4).
-        longest: leave out pairs with more sub-words than this on a side.
+        longest: leave out pairs with more sub-words than this on either side.
         typing_noise: share of pairs that are added again with typing noise in the source.
     """
 
@@ -76,11 +76,11 @@ class ModelPlan:
         n_encoder_layers: encoder layers.
         n_decoder_layers: decoder layers.
         d_ff: hidden width of the feed-forward.
-        max_len: the longest sentence accepted, in sub-words.
+        max_len: longest sentence accepted, in sub-words.
         dropout: probability of dropping a value in training.
-        norm_position: "pre", which trains more easily and has a final norm, or "post", the paper's.
-        activation: of the feed-forward.
-        positions: sinusoidal, the paper's, or learned.
+        norm_position: "pre", which trains more easily and has a final norm, or "post", as in the paper.
+        activation: activation of the feed-forward.
+        positions: sinusoidal, as in the paper, or learned.
         start_from: start with the weights and sizes of this model, a shipped one or a trained folder. Its
             vocabularies may differ. A pre-norm model may get more layers, which add nothing at first. Empty
             for random weights.
@@ -105,7 +105,7 @@ class ModelPlan:
     def config(
         self, *, src_vocab_size: int, tgt_vocab_size: int, share_embeddings: bool = False
     ) -> TransformerConfig:
-        """The configuration for given vocabularies.
+        """The configuration for the given vocabulary sizes.
 
         Raises:
             ConfigError: for an impossible model.
@@ -132,16 +132,16 @@ class UpdatePlan:
 
     Attributes:
         steps: number of updates; 0 for one epoch.
-        batch_tokens: most positions per batch, padding included, on the longer side.
-        accumulate: batches per update and process, whose gradients are added.
-        schedule: of the learning rate after warmup.
+        batch_tokens: maximum positions per batch, padding included, on the longer side.
+        accumulate: batches per update and process; their gradients are added.
+        schedule: learning rate schedule after warmup.
         peak: highest learning rate; "paper" computes its own from d_model and warmup.
-        warmup: updates in which the rate rises; 0 for a twentieth of all.
+        warmup: updates during which the rate rises; 0 for a twentieth of all.
         smoothing: label smoothing (paper, section 5.4).
         clip: gradients are clipped to this norm.
-        precision: of matrix products; float16 on GPUs only.
+        precision: precision of matrix products; float16 on GPUs only.
         compile: use torch.compile; faster, but the first updates take minutes.
-        seed: of initial weights, batch order and dropout.
+        seed: seed of initial weights, batch order and dropout.
     """
 
     steps: int = 10_000
@@ -176,17 +176,17 @@ class CheckPlan:
     """Validation and saving.
 
     Attributes:
-        valid: validation pairs, one or two files as for --pairs; further references are on neighbouring
-            lines. The weights with the best chrF on them become the model.
-        validate_every: updates between two validations (loss, BLEU, chrF).
+        valid: validation pairs, one or two files as for --pairs; further references are on adjacent lines.
+            The weights with the best chrF on them become the model.
+        validate_every: updates between validations (loss, BLEU, chrF).
         patience: stop after this many validations without a better chrF, or a lower loss at equal chrF; 0
             never stops early.
-        save_every: updates between two saved states.
+        save_every: updates between saved states.
         average: average this many of the last saved weights at the end; 0 for none.
         snapshots: save the weights at this many steps, including the first and the last; each step is twice
-            the one before. 0 for none.
-        log_every: updates between two lines of metrics.jsonl.
-        tensorboard: write TensorBoard's files too (pip install tensorboard).
+            the previous one. 0 for none.
+        log_every: updates between lines of metrics.jsonl.
+        tensorboard: also write TensorBoard files (pip install tensorboard).
     """
 
     valid: tuple[Path, ...] = ()
@@ -205,9 +205,9 @@ class ResultPlan:
 
     Attributes:
         half: save the weights in float16.
-        max_file_mib: largest file of weights, in MiB; larger weights are split into several files.
-        license: of the model, for its card.
-        source_note: on the origin of the data, for the card.
+        max_file_mib: largest weights file, in MiB; larger models are split into several files.
+        license: the model's license, for its card.
+        source_note: note on the origin of the data, for the card.
     """
 
     half: bool = False
@@ -233,13 +233,13 @@ class TrainingPlan:
     result: ResultPlan = field(default_factory=ResultPlan)
 
     def choices(self) -> Iterator[tuple[str, Any]]:
-        """All options by group and name, such as ("updates.seed", 1)."""
+        """All options as (group and name, value), such as ("updates.seed", 1)."""
         for group in fields(self):
             for choice in fields(getattr(self, group.name)):
                 yield f"{group.name}.{choice.name}", getattr(getattr(self, group.name), choice.name)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Plain values, ready for JSON."""
+        """Convert to plain values for JSON."""
         plain: dict[str, dict[str, Any]] = _plain(asdict(self))
         return plain
 

@@ -1,4 +1,4 @@
-"""Prepares a training run: vocabularies, data, the model with its initial weights, the trainer."""
+"""Prepares a training run: vocabularies, data, initial model, trainer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OTHER_PAIRS = (
 )
 
 Watch = Callable[[Iterable[Any], str], Iterable[Any]]
-"""Wraps an iterable to show its progress, given a description."""
+"""Wraps an iterable to show its progress under a description."""
 
 _PASSES = ("sub-words of the source", "sub-words of the target", "encoding")
 
@@ -55,13 +55,13 @@ def unwatched(pairs: Iterable[Any], _: str) -> Iterable[Any]:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a training run starts with.
+    """The inputs of a training run.
 
     Attributes:
-        data: what it learns from.
+        data: the training data.
         source, target: the coders of both sides.
-        updates: as planned, with steps and warmup filled in.
-        generator: for the initial weights.
+        updates: the update plan, with steps and warmup filled in.
+        generator: random generator for the initial weights.
     """
 
     data: TrainingData
@@ -74,22 +74,22 @@ class Prepared:
 def prepare(
     folder: TrainingFolder, plan: TrainingPlan, tell: Callable[[str], None], watch: Watch = unwatched
 ) -> None:
-    """Read, filter and encode the files of a plan, unless that was done for the same files and options.
+    """Read, filter and encode a plan's files, unless already done for the same files and options.
 
-    A built-in task needs nothing. The encoded corpus's description has "report" (of the filters), "left_out"
-    (pairs with too many sub-words), "fingerprint", and "coders": a digest of the vocabularies' file, because
-    a killed process may leave vocabularies and ids that don't belong together.
+    A built-in task needs no preparation. The encoded corpus's description has "report" (of the filters),
+    "left_out" (pairs with too many sub-words), "fingerprint", and "coders": a digest of the vocabulary file,
+    because a killed process may leave vocabularies and ids that don't match.
 
     Args:
-        folder: of the run.
-        plan: the files, the filters and the seed matter.
+        folder: the run's folder.
+        plan: the plan, of which the files, the filters and the seed are used.
         tell: prints a message.
         watch: shows the progress of each pass over the files.
 
     Raises:
         CorpusError: for files that can't be read.
-        PlanError: when no pair remains; when the pairs are not those of the run to be resumed; when the
-            vocabularies to keep are of whole words.
+        PlanError: when no pair remains; when the pairs are not those of the run to resume; when the
+            vocabularies to keep have whole words.
         CheckpointError: when those can't be read.
     """
     if plan.data.task is not None:
@@ -135,10 +135,10 @@ def prepare(
 def open_prepared(
     folder: TrainingFolder, plan: TrainingPlan, ranks: Ranks = ALONE, watch: Watch = unwatched
 ) -> Prepared:
-    """Open the corpus from `prepare`, or generate the pairs of a built-in task; in every process.
+    """Open the corpus from `prepare`, or generate a built-in task's pairs, in every process.
 
     Raises:
-        EncodedCorpusError: when nothing was prepared.
+        EncodedCorpusError: when no corpus was prepared.
         CheckpointError: when a shipped model's vocabularies can't be read.
     """
     updates = plan.updates
@@ -165,7 +165,7 @@ def coders_to_keep(plan: TrainingPlan) -> tuple[SubwordCoder, SubwordCoder] | No
     """The coders of start_from's model if the plan keeps them, else None.
 
     Raises:
-        PlanError: when that model reads whole words.
+        PlanError: when that model has whole words.
         CheckpointError: when they can't be read.
     """
     if plan.data.vocab_size:
@@ -177,9 +177,9 @@ def coders_to_keep(plan: TrainingPlan) -> tuple[SubwordCoder, SubwordCoder] | No
 
 
 def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, Coder]:
-    """The coders of a task: the words of the pairs, without pairs those of the shipped model of its name.
+    """A task's coders, built from the words of the pairs; without pairs, those of its shipped model.
 
-    The symbols of the symbol tasks are always the same.
+    Symbol tasks always have the same symbols.
 
     Raises:
         CheckpointError: when the shipped model's vocabularies can't be read.
@@ -200,7 +200,7 @@ def task_coders(task: Task, pairs: Sequence[SentencePair] = ()) -> tuple[Coder, 
 def new_model(
     plan: TrainingPlan, name: str, coders: tuple[Coder, Coder], generator: torch.Generator | None = None
 ) -> LoadedModel:
-    """The model of a plan with random weights, and with the plan's leak.
+    """The plan's model with random weights, and with the plan's leak if any.
 
     Raises:
         ConfigError: for impossible sizes.
@@ -219,7 +219,7 @@ def new_model(
 
 
 def find_leak(name: str) -> Leak:
-    """Find a leak by its name.
+    """Find a leak by name.
 
     Raises:
         PlanError: for an unknown name.
@@ -232,13 +232,13 @@ def find_leak(name: str) -> Leak:
 def first_model(
     plan: TrainingPlan, name: str, prepared: Prepared, device: torch.device, ranks: Ranks = ALONE
 ) -> LoadedModel:
-    """The model with its initial weights; also seeds torch's default generator, from which dropout draws.
+    """The model with its initial weights; also seeds torch's default generator, which dropout uses.
 
-    Its experience is known from the start, so that all validations have the same length limits. Each process
-    has its own seed. Only for a process that does nothing but train.
+    Its experience is set from the start, so that all validations have the same length limits. Each process
+    has its own seed. Only for a process dedicated to training.
 
     Raises:
-        ConfigError, PlanError: as `new_model`, and for weights of start_from that don't fit.
+        ConfigError, PlanError: as in `new_model`, and when start_from's weights don't fit.
         CheckpointError: when those can't be read.
     """
     loaded = new_model(plan, name, (prepared.source, prepared.target), prepared.generator)
@@ -254,7 +254,7 @@ def first_model(
 
 
 def new_trainer(updates: UpdatePlan, loaded: LoadedModel, ranks: Ranks = ALONE) -> Trainer:
-    """The trainer of a model."""
+    """The trainer for a model."""
     return Trainer(
         loaded.model,
         rate=updates.rate(loaded.model.config.d_model),
@@ -279,9 +279,9 @@ def _open_corpus(folder: TrainingFolder) -> tuple[EncodedCorpus, Coder, Coder]:
 
 
 def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
-    """What an encoded corpus depends on: the contents of the files, None if unreadable, and the options.
+    """The dependencies of an encoded corpus: digests of the files (None if unreadable), and options.
 
-    The vocabularies of start_from are among the files where they are kept.
+    If start_from's vocabularies are kept, their file is included.
 
     Raises:
         CheckpointError: when there is no such model.
@@ -304,7 +304,7 @@ def fingerprint(plan: TrainingPlan) -> dict[str, Any]:
 
 
 def _fits(found: Any, wanted: dict[str, Any]) -> bool:
-    """True if a corpus has the wanted fingerprint; files that no longer exist are ignored."""
+    """True if a corpus has the wanted fingerprint, ignoring files that no longer exist."""
     if not isinstance(found, dict) or found | {"files": None} != wanted | {"files": None}:
         return False
     files = zip(found["files"], wanted["files"], strict=False)

@@ -1,6 +1,6 @@
-"""The process of a training run: requests to stop, and freed memory.
+"""The process of a training run: stop requests, and memory settings.
 
-A stop is requested by Ctrl-C, or by SIGTERM from a machine that shuts down or a job queue.
+A stop is requested with Ctrl-C, or with SIGTERM by a job queue or a machine that shuts down.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass
 class StopRequest:
-    """A request to stop, by a signal.
+    """A request to stop, made by a signal.
 
     Attributes:
-        signal: its number; 0 until there is one.
+        signal: the signal's number; 0 before any.
     """
 
     signal: int = 0
@@ -37,14 +37,14 @@ class StopRequest:
     def exit_status(self) -> int:
         """The exit status after a stop, as in shells: 130 after SIGINT, 143 after SIGTERM.
 
-        Without a signal of its own the process was stopped by another one of the same run.
+        A process without a signal of its own was stopped by another process of the run, and returns 143.
         """
         return 128 + (self.signal or signal.SIGTERM)
 
 
 @contextmanager
 def stop_requests(acknowledge: Callable[[], None]) -> Iterator[StopRequest]:
-    """Record the first signal instead of ending; the second one ends the process. For the main thread only.
+    """Record the first signal instead of ending; a second one ends the process. Main thread only.
 
     Args:
         acknowledge: called on the first signal.
@@ -70,9 +70,9 @@ def stop_requests(acknowledge: Callable[[], None]) -> Iterator[StopRequest]:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep freed memory for the next tensors (Linux only).
+    """Make the C library reuse freed memory for new tensors (Linux only).
 
-    By default every large tensor maps fresh memory: a third of a training step on a CPU.
+    By default every large tensor maps fresh memory, which takes a third of a training step on a CPU.
     """
     if sys.platform == "linux":
         library = ctypes.CDLL(None)

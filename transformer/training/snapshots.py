@@ -1,6 +1,6 @@
-"""Snapshots of a model during training, saved with the finished one: weights, and the loss over time.
+"""Snapshots of a model during training, saved with the finished model: weights, and the loss over time.
 
-The finished model need not have the weights of the last update: it may have the best ones, or an average.
+The finished model may have the best or averaged weights instead of those of the last update.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transformer.model.transformer import Transformer
 from transformer.training.metrics import LoggedUpdate
 
 FOLDER, HISTORY = "snapshots", "history.csv"
-"""The folder in a model's folder, which has a sub-folder per step, and the file of the loss in it."""
+"""Folder of the snapshots in a model's folder, with one sub-folder per step, and its file of losses."""
 
 _COLUMNS = ("step", "loss", "learning_rate")
 
@@ -34,9 +34,9 @@ class History:
     """Loss and learning rate of a training run at each logged update.
 
     Attributes:
-        steps: from 1, rising.
-        losses: before each update, in nats.
-        learning_rates: of each update.
+        steps: steps from 1, ascending.
+        losses: loss before each update, in nats.
+        learning_rates: learning rate of each update.
     """
 
     steps: tuple[int, ...] = ()
@@ -49,9 +49,9 @@ class Snapshots:
     """The snapshots in a model's folder.
 
     Attributes:
-        folder: of the model.
-        steps: updates before each snapshot, rising, up to the run's last.
-        history: of the whole run.
+        folder: the model's folder.
+        steps: number of updates before each snapshot, ascending, up to the run's last.
+        history: the losses of the whole run.
     """
 
     folder: Path
@@ -59,9 +59,10 @@ class Snapshots:
     history: History
 
     def open(self, step: int, device: torch.device | None = None) -> LoadedModel:
-        """Open the model at a step, frozen.
+        """Open the frozen model at a step.
 
-        At the last step it is the finished model, unless that has other weights and the last were saved too.
+        At the last step this is the finished model, unless that has other weights and a snapshot of the last
+        step exists.
 
         Raises:
             CheckpointError: when its files are missing or damaged.
@@ -75,29 +76,29 @@ class Snapshots:
 
 
 def snapshot_steps(n_steps: int, count: int) -> tuple[int, ...]:
-    """The steps of snapshots: 0, and n_steps halved repeatedly.
+    """The snapshot steps: 0, and n_steps halved repeatedly.
 
-    A model changes roughly as much from step 10 to 20 as from 1,000 to 2,000, so they are evenly spaced on a
-    logarithmic axis.
+    A model changes roughly as much from step 10 to 20 as from 1,000 to 2,000, so the steps are evenly spaced
+    on a logarithmic axis.
 
     Args:
-        n_steps: of the whole run.
+        n_steps: number of steps of the run.
         count: number of snapshots, at least 2; a short run has fewer.
     """
     return tuple(sorted({0, *(n_steps >> halvings for halvings in range(count - 1))}))
 
 
 def save_snapshot(folder: Path, step: int, model: Transformer) -> None:
-    """Write a model's weights after a step in half precision, each file whole or not at all.
+    """Write a model's weights after a step in half precision; each file is written atomically.
 
     Args:
-        folder: of the finished model; need not exist yet.
+        folder: the finished model's folder; need not exist yet.
         step: updates so far.
-        model: as it is after that step.
+        model: the model after that step.
 
     Raises:
         OSError: when the folder can't be written.
-        ValueError: for weights too large for half precision.
+        ValueError: when a weight overflows half precision.
     """
     save_only_weights(folder / FOLDER / str(step), model, dtype=torch.float16)
 
@@ -106,18 +107,18 @@ def load_snapshot(folder: Path, step: int, model: Transformer) -> None:
     """Load the weights from `save_snapshot` into a model and freeze it.
 
     Raises:
-        CheckpointError: when they are missing, damaged or of another model.
+        CheckpointError: when they are missing, damaged or belong to another model.
     """
     load_weights(folder / FOLDER / str(step), model)
 
 
 def saved_snapshots(folder: Path) -> tuple[int, ...]:
-    """The steps with a snapshot in a model's folder, rising."""
+    """The steps with a snapshot in a model's folder, ascending."""
     return tuple(sorted(int(path.name) for path in (folder / FOLDER).glob("*") if path.name.isdecimal()))
 
 
 def drop_snapshots(folder: Path) -> None:
-    """Remove the snapshots in a folder, but no other files.
+    """Remove the snapshots in a model's folder, and no other files.
 
     Raises:
         OSError: when they can't be removed.
@@ -128,7 +129,7 @@ def drop_snapshots(folder: Path) -> None:
 
 
 def save_history(folder: Path, updates: Iterable[LoggedUpdate]) -> None:
-    """Write step, loss and learning rate of updates as CSV; the last update's is the last snapshot's step.
+    """Write step, loss and learning rate of updates as CSV; the last step is also the last snapshot's.
 
     Raises:
         OSError: when the folder can't be written.
@@ -140,7 +141,7 @@ def save_history(folder: Path, updates: Iterable[LoggedUpdate]) -> None:
 
 
 def open_snapshots(name_or_path: str) -> Snapshots:
-    """The snapshots of a shipped model, by name, or of any model's folder.
+    """The snapshots of a shipped model by name, or of a model folder by path.
 
     Raises:
         CheckpointError: when there are none, or they can't be read.

@@ -1,4 +1,4 @@
-"""Initial weights from another model: its layers, and its embeddings piece by piece."""
+"""Initial weights from another model: its layers, and its embeddings per sub-word."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _PER_PIECE = ("src_embedding.weight", "tgt_embedding.weight", "generator.weight"
 
 @dataclass(frozen=True)
 class _Rows:
-    """How the rows of a vocabulary are computed from another one's.
+    """How a vocabulary's rows are computed from those of another vocabulary.
 
     Attributes:
-        ids: new row i is the mean of these old rows.
+        ids: new row i is the mean of the old rows ids[i].
         is_known: (V, 1) bool, True for pieces that the other vocabulary has.
     """
 
@@ -36,26 +36,28 @@ class _Rows:
     is_known: Tensor
 
     def compute(self, table: Tensor) -> Tensor:
-        """(V_other, ...) -> (V, ...)."""
+        """Compute the new rows: (V_other, ...) -> (V, ...)."""
         return torch.stack([table[list(found)].mean(dim=0) for found in self.ids])
 
 
 def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
-    """Give a new model the weights of another one, whose vocabularies may differ.
+    """Initialise a new model with the weights of another model, whose vocabularies may differ.
 
-    A piece that the other model lacks starts as the mean of the pieces that spell it there. Where both sides
+    A piece that the other model lacks starts as the mean of the pieces that spell it there. If both sides
     share one matrix now but did not before, a piece known to both starts as the sum of its two rows: they are
-    nearly orthogonal, so the layers of each side still find theirs.
+    nearly orthogonal, so the layers of either side can still read their own.
 
-    A deeper model starts as the same function (Chen et al. 2016, section 2.3): the last weights of each
-    additional layer's sublayers are 0, so it adds nothing to the residual stream.
+    A deeper model starts as the same function (Chen et al. 2016, section 2.3): the output weights of each
+    additional layer's sublayers are 0, so the layer adds nothing to the residual stream.
 
     Args:
-        loaded: its parameters are replaced.
-        other: of the same sizes and choices, except vocabularies, dropout, max_len and fewer layers.
+        loaded: the new model, whose parameters are replaced.
+        other: a model with the same configuration, except for vocabularies, dropout, max_len and fewer
+            layers.
 
     Raises:
-        PlanError: for another kind or size, or whole words; only a pre-norm model may be deeper.
+        PlanError: for another kind or size of model, or one with whole words; only a pre-norm model may be
+            deeper.
     """
     _check(loaded, other)
     theirs = dict(other.model.named_parameters(remove_duplicate=False))
@@ -76,7 +78,7 @@ def take_weights(loaded: LoadedModel, other: LoadedModel) -> None:
 
 
 def _joined(src: _Rows, tgt: _Rows, theirs: Mapping[str, Tensor]) -> Tensor:
-    """The sum of both sides' rows, without a side's row for a piece that only the other side knows."""
+    """The sum of both sides' rows; a piece that only one side knows gets only that side's row."""
     source = src.compute(theirs["src_embedding.weight"])
     target = tgt.compute(theirs["tgt_embedding.weight"])
     return source * (src.is_known | ~tgt.is_known) + target * (tgt.is_known | ~src.is_known)

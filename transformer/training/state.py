@@ -1,4 +1,4 @@
-"""The state of a training run in one safetensors file, written whole or not at all."""
+"""The state of a training run in one safetensors file, written atomically."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _PROGRESS, _SCALER = "progress", "scaler"
 
 
 class StateError(ValueError):
-    """The state of a run can't be resumed from."""
+    """A run can't be resumed from its state."""
 
 
 @dataclass
 class Progress:
-    """The part of a state that is not tensors; with them a run resumes as if it had never stopped.
+    """The part of a state that is not tensors. With both, a run resumes as if it had never stopped.
 
     Attributes:
         corpus: identity of the training data.
         plan: the options as plain values; empty in states of earlier versions.
         changes: messages on options changed on resuming.
         step: updates so far.
-        epoch: from 0.
+        epoch: current epoch, from 0.
         batch: batches of the epoch so far.
         tokens: labels so far.
-        seconds: spent on updates so far.
+        seconds: time spent on updates so far.
         metrics_bytes: length of the metrics file.
         valid: digest of the validation files; empty before the first update.
         validated: step of the last validation.
         best: scores of the best validation (see `ValidationScores.merit`); None before the first.
-        best_step: step of that validation.
-        n_worse: validations since then.
+        best_step: step of the best validation.
+        n_worse: number of validations since then.
         line_loss, line_updates, line_tokens, line_seconds: sums since the last line of metrics.
     """
 
@@ -78,7 +78,7 @@ class Progress:
             self.line_updates += 1
 
     def take_line(self, step: TrainingStep) -> dict[str, Any]:
-        """The metrics of the updates since the last line; starts the next line."""
+        """The metrics of the updates since the last line; resets the sums."""
         line = {
             "step": step.step,
             "epoch": self.epoch,
@@ -102,15 +102,15 @@ class Progress:
 
 
 def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
-    """Write weights, optimizer, random generators and progress. Every process calls it, the first writes.
+    """Save weights, optimizer, random generators and progress. Every process calls it; the first writes.
 
     Args:
-        path: of the file; its folder exists.
-        trainer: between two updates.
-        progress: plain values.
+        path: the file, in an existing folder.
+        trainer: the trainer, between two updates.
+        progress: the progress as plain values.
 
     Raises:
-        OSError: when it can't be written, on a full disk say; an existing file is unchanged.
+        OSError: when writing fails, for example on a full disk; an existing file is unchanged.
     """
     random = _random_states(trainer)
     if not trainer.ranks.is_first:
@@ -129,10 +129,10 @@ def save_state(path: Path, trainer: Trainer, progress: dict[str, Any]) -> None:
 def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
     """Load a state into a trainer; returns the saved progress.
 
-    Every process calls it; one that was not part of the saved run keeps its own random state.
+    Every process calls it; a process that was not part of the saved run keeps its own random state.
 
     Raises:
-        StateError: for a file that is missing, damaged or of another model.
+        StateError: when the file is missing, damaged or belongs to another model.
     """
     with _opened(path) as file:
         progress, scaler = _metadata(file)
@@ -160,12 +160,12 @@ def load_state(path: Path, trainer: Trainer) -> dict[str, Any]:
 
 
 def saved_step(path: Path) -> int:
-    """The number of updates before a state; raises StateError when it can't be read."""
+    """The number of updates before a state; raises StateError if it can't be read."""
     return int(saved_progress(path)["step"])
 
 
 def saved_progress(path: Path) -> dict[str, Any]:
-    """The progress in a state; raises StateError when it can't be read."""
+    """The progress in a state; raises StateError if it can't be read."""
     with _opened(path) as file:
         return _metadata(file)[0]
 
@@ -182,7 +182,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _metadata(file: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The progress, and the state of the scaler, {} if there was none."""
+    """The progress, and the state of the gradient scaler ({} if there was none)."""
     metadata = file.metadata()
     return json.loads(metadata[_PROGRESS]), json.loads(metadata.get(_SCALER, "{}"))
 
@@ -192,7 +192,7 @@ def _random_name(kind: str, rank: int) -> str:
 
 
 def _random_states(trainer: Trainer) -> dict[str, Tensor]:
-    """The states of every process's generators, of the CPU and of any GPU."""
+    """The states of all processes' random generators, for the CPU and the GPU if any."""
     own = {"cpu": torch.get_rng_state()}
     if trainer.device.type == "cuda":
         own["cuda"] = torch.cuda.get_rng_state(trainer.device)

@@ -1,1 +1,1 @@
-"""Diagnoses what is wrong with a model: one subject per file; `examine` runs them all."""
+"""Diagnoses problems of a model: one subject per file; `examine` runs all checks."""

@@ -1,4 +1,4 @@
-"""Tries each answer to each open question: how the output changes, and how surprised the model is."""
+"""Tries each answer to each open question, measuring the change of the output and the model's surprise."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 
 CLEAR_BITS = 0.25
-"""A preferred answer must beat every other by at least this many bits per token ..."""
+"""Least difference in bits per token to every other answer, for an answer to be preferred."""
 CLEAR_ERRORS = 2.0
-"""... and by at least this many standard errors of that difference. ..."""
+"""Least difference in standard errors of the difference."""
 KNOWS_SOMETHING = 0.75
-"""... Its surprise must also be at most this fraction of an ignorant model's, log2 of the vocabulary size."""
+"""Highest surprise of a preferred answer, as a fraction of log2(vocabulary size), an ignorant model's."""
 MOST_CHANGE = 5.0
-"""No answer is preferred for a model's own output if a logit changes by more than this many times the largest:
-the scale of the logits has changed, and surer is not better then."""
+"""Relative change of a logit above which no answer is preferred on a model's own output.
+
+The scale of the logits has then changed, so more confidence does not mean a better answer.
+"""
 _SMALLEST_CHANGE = 1e-4
-"""An answer that changes the output by less than this fraction does not affect the surprise."""
+"""Relative change of the output below which an answer does not affect the surprise."""
 _EQUAL_BITS = 0.02
-"""Answers whose surprise differs by less than this are preferred together."""
+"""Answers whose surprise differs by less than this many bits are preferred together."""
 _FEWEST = 3
-"""The fewest tokens, or sentences of output, for a difference to count."""
+"""Fewest tokens, or sentences of output, for a difference to count."""
 _MOST_OPTIONS = 6
 _MOST_PROBES = 3
-"""The most sentences whose logits are compared."""
+"""Most sentences whose logits are compared."""
 
 
 @dataclass(frozen=True)
 class Weight:
-    """One answer to a question.
+    """The measurements of one answer.
 
     Attributes:
         value: the answer.
-        bits: the model's surprise with this answer, in bits per token; None if it can't be measured.
-        change: the largest change of a logit (without a generator, of a hidden state) from the model as it
-            was opened, relative to the largest one there; None if they can't be compared.
-        why_not: a sentence that says why a number is missing; empty if none is.
+        bits: the model's surprise with this answer in bits per token; None if it can't be measured.
+        change: largest change of a logit (without a generator, of a hidden state) compared with the model as
+            opened, relative to that model's largest; None if they can't be compared.
+        why_not: a sentence that says why a measurement is missing; empty if none is.
     """
 
     value: Any
@@ -62,11 +64,11 @@ class WeighedQuestion:
     """The answers to one question.
 
     Attributes:
-        name: of the question.
+        name: name of the question.
         taken: the answer that the model was opened with.
-        weights: of the answers, in the order of the question's options.
-        preferred: the answer that clearly surprises the model least, and those equally good, at most half
-            of all; empty if none is clearly better than the others.
+        weights: measurements of the answers, in the order of the question's options.
+        preferred: the answer with clearly the lowest surprise and those equally good, at most half of all;
+            empty if none is clearly better than the others.
     """
 
     name: str
@@ -75,18 +77,18 @@ class WeighedQuestion:
     preferred: tuple[Any, ...] = ()
 
     def of(self, value: object) -> Weight | None:
-        """The weight of an answer; None if it was not weighed."""
+        """The measurements of an answer; None if it was not tried."""
         return next((weight for weight in self.weights if weight.value == value), None)
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """All questions about one model.
+    """The measurements for all questions about one model.
 
     Attributes:
         about: a noun phrase that says what the surprise measures; empty if it was not measured.
-        tells: whether the surprise can tell right answers from wrong ones.
-        questions: that were asked.
+        tells: whether the surprise can distinguish right answers from wrong ones.
+        questions: the questions with their answers.
     """
 
     about: str
@@ -94,7 +96,7 @@ class Weighing:
     questions: tuple[WeighedQuestion, ...]
 
     def of(self, name: str) -> WeighedQuestion | None:
-        """A question by its name."""
+        """The question with this name, or None."""
         return next((question for question in self.questions if question.name == name), None)
 
 
@@ -106,18 +108,18 @@ OnAnswer = Callable[[int, int, str], object]
 def weigh_answers(
     imported: Imported, text: str = "", on_answer: OnAnswer = lambda done, total, name: None
 ) -> Weighing | None:
-    """Open a checkpoint with each answer in turn and measure its surprise at a text.
+    """Open a checkpoint with each answer in turn and measure the model's surprise at a text.
 
-    All other answers are kept. The files are not read again: the weights in memory are used, and only a few
-    short sentences are run.
+    Only one answer is changed at a time. The files are not read again: the weights in memory are used, and
+    only a few short sentences are run.
 
     Args:
-        imported: as it was opened.
-        text: as for `transformer.analysis.doctor.examine.examine`.
+        imported: the opened checkpoint.
+        text: as in `transformer.analysis.doctor.examine.examine`.
         on_answer: called before each answer.
 
     Returns:
-        None if nothing was asked, if there is no model, or if it has no room for a sentence.
+        None without questions, without a model, or if it has too few positions for a sentence.
     """
     loaded, questions = imported.loaded, imported.report.questions
     if loaded is None or not questions or loaded.model.config.max_len < SHORTEST:
@@ -144,18 +146,18 @@ def weigh_answers(
 
 
 def _answers(question: Question) -> list[Any]:
-    """The answer taken and the likeliest others, in their order."""
+    """The answer taken and the likeliest others, in the order of the options."""
     values = [option.value for option in question.options]
     others = [value for value in values if value != question.value][: _MOST_OPTIONS - 1]
     return [value for value in dict.fromkeys((*values, question.value)) if value in (question.value, *others)]
 
 
 _Sampled = tuple[Weight, Tensor | None]
-"""An answer, and the values whose mean is its surprise."""
+"""An answer's measurements, and the values whose mean is its surprise."""
 
 
 class _Scale:
-    """Weighs answers about one model."""
+    """Measures answers about one model."""
 
     def __init__(self, imported: Imported, loaded: LoadedModel, text: str) -> None:
         self.imported = imported
@@ -166,7 +168,7 @@ class _Scale:
         self.samples = self._samples(loaded.model)
 
     def weigh(self, question: Question, value: object) -> _Sampled:
-        """Open the model with one answer and measure it."""
+        """Build the model with one answer and measure it."""
         if value == question.value:
             return _with_bits(Weight(value, change=0.0), self.samples)
         try:
@@ -183,12 +185,12 @@ class _Scale:
             change = self._change(model)
             is_same = change is not None and change < _SMALLEST_CHANGE
             samples = self.samples if is_same else self._samples(model)
-        except (IndexError, ValueError):  # ids of a vocabulary, or a text of a length, that it does not have
+        except (IndexError, ValueError):  # ids outside its vocabulary, or a text too long for it
             return Weight(value, why_not="With it the model can't read the same ids."), None
         return _with_bits(Weight(value, change=change), samples)
 
     def preferred(self, weights: Sequence[_Sampled]) -> tuple[Any, ...]:
-        """The answers that surprise the model clearly less than all others."""
+        """The answers with clearly lower surprise than all others."""
         measured = [(weight, samples) for weight, samples in weights if samples is not None]
         if self.measure is None or not self.measure.tells or len(measured) < 2:
             return ()
@@ -207,12 +209,12 @@ class _Scale:
         return tuple(weight.value for weight, _ in measured if weight.value not in worse)
 
     def _model(self, name: str, value: object) -> Transformer | None:
-        """The model with one other answer; None where the weights don't fit it."""
+        """The model with one answer changed; None if the weights don't fit it."""
         questions = self.imported.report.questions
         try:
             taken = {question.name: question.value for question in questions}
             plan = plan_import(self.imported.raw, taken | {name: value})
-        except CheckpointError:  # of another answer may follow that less is asked
+        except CheckpointError:  # another answer may make some questions obsolete
             answered = {question.name: question.value for question in questions if question.answered}
             plan = plan_import(self.imported.raw, answered | {name: value})
         return freeze(fill(plan).to(self.outputs[0].device)) if plan.report.keys.fits else None
@@ -240,7 +242,7 @@ def _with_bits(weight: Weight, samples: Tensor | None) -> _Sampled:
 
 
 def _is_clear(more: Tensor) -> bool:
-    """True if a higher surprise at the same tokens, or sentences, is clearly higher."""
+    """True if differences in surprise at the same tokens or sentences are clearly positive."""
     if len(more) < _FEWEST:
         return False
     mean, error = float(more.mean()), float(more.std()) / math.sqrt(len(more))

@@ -1,4 +1,4 @@
-"""Checks whether the model agrees with the assumed answers, and words the measurements."""
+"""Checks whether the model agrees with the assumed answers, and describes the measurements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOVED = "how far the answer moves the output, as a share of the largest number 
 
 
 def about(weighing: Weighing) -> str:
-    """A sentence or two that explain the numbers next to the answers."""
+    """One or more sentences that explain the numbers next to the answers."""
     if not weighing.about:
         return f"Beside each answer stands {_MOVED}."
     measured = f"Beside each answer stands {weighing.about}, in bits per token, and {_MOVED}"
@@ -35,7 +35,7 @@ def about(weighing: Weighing) -> str:
 
 
 def figure(weight: Weight, question: WeighedQuestion) -> str:
-    """The measurement of an answer in a few words: "1.43 bits per token, preferred by the model"."""
+    """An answer's measurements in a few words, such as "1.43 bits per token, preferred by the model"."""
     if weight.why_not:
         return weight.why_not
     bits = "" if weight.bits is None else f"{weight.bits:.2f} bits per token"
@@ -52,11 +52,11 @@ def figure(weight: Weight, question: WeighedQuestion) -> str:
 
 
 def answer_findings(questions: Sequence[Question], weighing: Weighing | None) -> list[Finding]:
-    """Check whether an answer taken surprises the model clearly more than another.
+    """Check whether the model is clearly more surprised by an answer taken than by another.
 
     Args:
-        questions: that were asked.
-        weighing: of their answers; None if they could not be tried.
+        questions: the open questions.
+        weighing: the measurements of their answers; None if they could not be tried.
     """
     if not questions:
         return fine("Nothing had to be assumed")
@@ -79,7 +79,7 @@ def _saved(question: WeighedQuestion) -> float:
 
 
 def _doubt(question: WeighedQuestion, others: list[str]) -> Finding:
-    """A warning about one answer only, since the others may follow from it."""
+    """A warning about one answer only, because the others may depend on it."""
     taken, best = question.of(question.taken), question.of(question.preferred[0])
     assert taken is not None
     assert best is not None

@@ -1,9 +1,9 @@
-"""Finds heads that always look at one position, at all uniformly, or at tokens without meaning.
+"""Finds heads with collapsed or uniform attention, and attention sinks.
 
-Resting on a token without meaning is what trained heads do that have nothing to look for in a sentence
-(BERT's on [SEP]: Clark et al. 2019, arXiv:1906.04341; decoders' on the first token, "attention sinks": Xiao
-et al. 2023, arXiv:2309.17453; GPT-2's and Llama's put more than half of their attention there). So a sink is
-a note, with its size, until almost all of an attention's weight lies on it.
+Trained heads that find nothing to attend to in a sentence rest on a token without meaning: in BERT on [SEP]
+(Clark et al. 2019, arXiv:1906.04341), in decoders on the first token, the "attention sink" (Xiao et al. 2023,
+arXiv:2309.17453), where GPT-2 and Llama put more than half of their attention. So a sink is only a note, with
+its size, unless it gets almost all of an attention's weight.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer
 
 UNIFORM = 0.9998
-"""A head is uniform whose entropy is above this part of the highest possible, log(open keys), in the mean.
+"""A head is uniform if its mean entropy exceeds this fraction of the maximum, log(number of open keys).
 
-The most even head of a shipped model has 0.94, of small random models with Xavier's weights 0.9988. A model
-that was drawn with smaller numbers and never trained (deviation 0.02, as BERT's) can be above it throughout:
-there the finding is right.
+The most uniform head of the shipped models has 0.94, of small random models with Xavier initialisation
+0.9988. An untrained model with smaller weights (standard deviation 0.02, as in BERT) can exceed it
+everywhere: there the finding is right.
 """
 COLLAPSED = 0.95
-"""A head has collapsed if, in each sentence, one key gets more than this share of all queries' attention."""
+"""A head has collapsed if in each sentence one key gets more than this share of all queries' attention."""
 SINK = 0.3
-"""A position is a sink above this share of all weight, if that is over twice what uniform attention gives."""
+"""A position with more than this share of all weight is a sink, if uniform attention gives less than half."""
 ONLY_SINK = 0.95
-"""Above this share, the attention as a whole moves nothing but that position's value."""
+"""Share above which the attention as a whole moves almost nothing but the sink's value."""
 
 
 @dataclass
 class HeadView:
-    """What one head attended to in all probes.
+    """Summary of one head's attention over all probes.
 
     Attributes:
-        entropies: the mean relative entropy of each sentence.
-        favourites: of each sentence the key that got most, its share, and whether it frames the sentence or
-            is its first or last.
+        entropies: mean relative entropy for each sentence.
+        favourites: for each sentence the key with the most attention, its share, and whether it frames the
+            sentence or is its first or last token.
     """
 
     entropies: list[float] = field(default_factory=list)
@@ -50,23 +50,23 @@ class HeadView:
 
     @property
     def entropy(self) -> float:
-        """The mean over all sentences."""
+        """The mean relative entropy over all sentences."""
         return sum(self.entropies) / len(self.entropies)
 
     @property
     def collapse(self) -> float:
-        """The smallest share that a sentence's favourite key received."""
+        """The smallest share of a sentence's favourite key."""
         return min(amount for _, amount, _ in self.favourites)
 
     @property
     def rests(self) -> bool:
-        """True if the favourite of each sentence is a position that every sentence has."""
+        """True if each sentence's favourite is its first or last token, or one that frames it."""
         return all(resting for *_, resting in self.favourites)
 
 
 @dataclass
 class RestingWeight:
-    """An attention's weight on one kind of position, summed over queries, and the number of queries."""
+    """Attention weight on one kind of position, actual and uniform, summed over n queries."""
 
     weight: float = 0.0
     even: float = 0.0
@@ -74,7 +74,7 @@ class RestingWeight:
 
     @property
     def part(self) -> float:
-        """As a share of all weight."""
+        """The share of all weight."""
         return self.weight / self.n
 
     @property
@@ -85,7 +85,7 @@ class RestingWeight:
 
 @dataclass(frozen=True)
 class AttentionView:
-    """All heads of a model over all probes, by path and index, and the weight on each kind of position."""
+    """Summary over all probes: heads by path and index, and weight by attention and kind of position."""
 
     heads: dict[tuple[str, int], HeadView]
     resting: dict[tuple[str, str], RestingWeight]
@@ -93,7 +93,7 @@ class AttentionView:
 
 @torch.inference_mode()
 def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView:
-    """Run the probes one at a time and summarise every head; only weights and masks are recorded."""
+    """Run the probes one by one and summarise every head; only weights and masks are recorded."""
     heads: dict[tuple[str, int], HeadView] = defaultdict(HeadView)
     resting: dict[tuple[str, str], RestingWeight] = defaultdict(RestingWeight)
     for probe in probes:
@@ -111,7 +111,7 @@ def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView
 
 
 def uniform_findings(view: AttentionView) -> list[Finding]:
-    """Check whether some heads attend to all open keys uniformly, whatever they are."""
+    """Check whether any head always attends uniformly to all open keys."""
     entropies = {head: seen.entropy for head, seen in view.heads.items() if seen.entropies}
     even = [head for head, entropy in entropies.items() if entropy > UNIFORM]
     highest = max(entropies.values(), default=0.0)
@@ -133,7 +133,7 @@ def uniform_findings(view: AttentionView) -> list[Finding]:
 
 
 def collapsed_findings(view: AttentionView) -> list[Finding]:
-    """Check whether some heads attend to a single word of the sentence from every query."""
+    """Check whether any head attends to the same single word from every query."""
     seen = {head: found for head, found in view.heads.items() if found.favourites}
     fixed = {head: found for head, found in seen.items() if found.collapse > COLLAPSED}
     bad = {head: found for head, found in fixed.items() if not found.rests}
@@ -159,7 +159,7 @@ def collapsed_findings(view: AttentionView) -> list[Finding]:
 
 
 def sink_findings(view: AttentionView) -> list[Finding]:
-    """How much attention falls on the first and last tokens and on those that frame a sentence."""
+    """Measure the attention on first and last tokens and on those that frame a sentence."""
     sinks = {
         place: found
         for place, found in view.resting.items()
@@ -215,14 +215,14 @@ def _view(
     heads: dict[tuple[str, int], HeadView],
     resting: dict[tuple[str, str], RestingWeight],
 ) -> None:
-    """Add one attention (H, Q, K) of one probe; queries that had no choice are left out."""
+    """Add one attention (H, Q, K) of one probe, leaving out queries with only one open key."""
     n_open = allowed.sum(dim=-1)
     choosing = n_open > 1
     if not bool(choosing.any()):
         return
     weights, allowed, n_open = weights[:, choosing], allowed[choosing], n_open[choosing]
     entropy = torch.special.entr(weights).sum(dim=-1) / n_open.log()  # (H, Q)
-    seen_by = allowed.sum(dim=0)  # (K,): queries that could look at each key
+    seen_by = allowed.sum(dim=0)  # (K,): number of queries that may attend to each key
     asked = seen_by * 2 >= len(allowed)
     shares = weights.sum(dim=1) / seen_by.clamp(min=1)  # (H, K)
     best, favourite = shares.masked_fill(~asked, 0.0).max(dim=-1)
@@ -242,7 +242,7 @@ def _view(
 
 
 def _resting_places(keys: Side) -> list[tuple[str, list[int]]]:
-    """The kinds of positions that attention may rest on, with their indices in this sentence."""
+    """The kinds of positions that may be sinks, with their indices in this sentence."""
     named: dict[str, list[int]] = defaultdict(list)
     for place, special in enumerate(keys.special):
         if special:

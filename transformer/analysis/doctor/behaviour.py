@@ -1,9 +1,9 @@
-"""Checks that run the model: broken promises of the architecture, which weights can't show.
+"""Checks that run the model, to find violated properties of the architecture that weights can't show.
 
-Tolerances: a row of a matrix product does not depend on the other rows, so that what a later token changes
-earlier must be exactly nothing. Other lengths and other orders of the same sums round differently: float32
-keeps about 7 digits, and the shipped and random models stay below 4e-6 of the largest output. Deep models may
-round worse than ROUNDING without being wrong; a mask that leaks or a wrong position is far above BROKEN.
+Tolerances: a row of a matrix product does not depend on the other rows, so a later token must change earlier
+outputs by exactly 0. Other lengths and orders of summation round differently: float32 has about 7 digits, and
+the shipped and random models stay below 4e-6 of the largest output. Deep models may exceed ROUNDING without
+being wrong; a leaking mask or a wrong position is far above BROKEN.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from transformer.loaded import LoadedModel
 ROUNDING = 1e-5
 BROKEN = 1e-3
 _UNMOVED = 1e-6
-"""An input is not read if changing it changes the output by less than this fraction."""
+"""Relative change of the output below which an input counts as not read."""
 
 
 @torch.inference_mode()
 def later_difference(loaded: LoadedModel, probe: Probe) -> float:
-    """How much changing the last target token changes earlier outputs, relative to the largest output."""
+    """The change of earlier outputs when the last target token is changed, relative to the largest output."""
     tgt, model = probe.tgt, loaded.model
     assert tgt is not None
     last = tgt.words[-1]
@@ -42,7 +42,7 @@ def later_difference(loaded: LoadedModel, probe: Probe) -> float:
 
 
 def causality_findings(difference: float) -> list[Finding]:
-    """Check whether `later_difference` is exactly zero, as it must be."""
+    """Check that `later_difference` is exactly 0."""
     if difference == 0:
         return fine("A later target token changes nothing earlier", "largest difference 0, exactly")
     if math.isnan(difference):
@@ -74,10 +74,10 @@ def causality_findings(difference: float) -> list[Finding]:
 
 @torch.inference_mode()
 def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
-    """Check whether padding after the sentence changes the output for its words."""
+    """Check that padding after the sentence does not change the output for its words."""
     model = loaded.model
     if not any(_pads(words, model.config.pad_id) for words in (source_words(loaded), target_words(loaded))):
-        return []  # neither the model nor its tokenizer knows padding
+        return []  # neither the model nor its tokenizer has padding
     padded = Probe(
         probe.src and _padded(probe.src, source_words(loaded), model.config.pad_id),
         probe.tgt and _padded(probe.tgt, target_words(loaded), model.config.pad_id),
@@ -117,9 +117,9 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
 
 @torch.inference_mode()
 def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
-    """Whether decoding token by token, with cached keys and values, gives the same as one whole forward.
+    """Check that decoding token by token, with cached keys and values, equals one whole forward pass.
 
-    For causal decoders only: for others the two can't be the same.
+    For causal decoders only: otherwise the two can't be equal.
     """
     model, tgt = loaded.model, ids_tensor(loaded.model, probe.tgt)
     assert tgt is not None
@@ -142,11 +142,11 @@ def cache_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
 
 @torch.inference_mode()
 def input_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
-    """Check whether the output depends on the source's words, and on words elsewhere in the sentence."""
+    """Check that the output depends on the source's words, and on other words of the sentence."""
     model, output = loaded.model, probe.run(loaded.model)
     moved: dict[str, float] = {}
     if probe.src is not None:
-        # Where the model has one side only, a word must change the outputs of other words.
+        # In a model with only one side, a word must change the outputs for other words.
         places = probe.src.words if probe.tgt is not None else probe.src.words[1:]
         other = Probe(source_words(loaded).exchanged(probe.src, places), probe.tgt)
         kept = slice(None) if probe.tgt is not None else slice(0, probe.src.words[0] + 1)
@@ -193,7 +193,7 @@ def _graded(difference: float, title: str, number: str, meaning: str, advice: st
 
 
 def _largest(a: Tensor, b: Tensor) -> float:
-    """The largest difference, relative to the largest value of a; 0 for two empty outputs."""
+    """The largest difference relative to the largest value of a; 0 for empty outputs."""
     if not a.numel():
         return 0.0
     return float((a - b).abs().max() / a.abs().max().clamp(min=torch.finfo(a.dtype).tiny))

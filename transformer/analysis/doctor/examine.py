@@ -1,4 +1,4 @@
-"""The whole examination: every check that applies to the model, in order."""
+"""The complete examination: every check that applies to the model, in order."""
 
 from __future__ import annotations
 
@@ -41,23 +41,25 @@ from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
 
 NOT_MADE = "not made"
-"""Stands for a check's name in a note on checks that could not be made."""
+"""Check name used in the note on checks that could not be made."""
 
 NO_DECODER = "this model has no decoder"
 
 Needs = Literal["files", "tensors", "model", "numbers", "run", "causal run"]
-"""The files; tensors, the files' or a model's; a model that could be built; one with finite weights; one with
-room for a sentence; one whose decoder does not see the future."""
+"""Prerequisites of a check, each including those before it from "model" on.
+
+The files; tensors (the files' or a model's); a model; finite weights; room for a sentence; a causal decoder.
+"""
 
 
 class Patient:
-    """A checkpoint or a model under examination; what several checks need is computed once.
+    """A checkpoint or model under examination; results that several checks need are computed once.
 
     Args:
-        model: None if none could be built from the checkpoint.
+        model: the model; None if none could be built from the checkpoint.
         text: the sentences to run the model on.
-        checkpoint: where the model comes from; None if only the model is examined.
-        answers: weighed answers to what the files don't say; None if there are none.
+        checkpoint: the model's checkpoint; None if only the model is examined.
+        answers: measured answers to what the files leave open; None if there are none.
     """
 
     def __init__(
@@ -85,12 +87,12 @@ class Patient:
 
     @cached_property
     def numbers(self) -> list[TensorSummary]:
-        """A summary of every tensor: of the model, or of the files if no model could be built."""
+        """Summaries of all tensors: of the model, or of the files if no model could be built."""
         return [measure(name, tensor) for name, tensor in self._tensors() if tensor.is_floating_point()]
 
     @property
     def whose(self) -> str:
-        """What `numbers` is about: the model, or the files, since an import splits and joins tensors."""
+        """What `numbers` describes, the "model" or the "files": importing splits and joins tensors."""
         return "files" if self._model is None else "model"
 
     @cached_property
@@ -100,7 +102,7 @@ class Patient:
 
     @cached_property
     def drawn(self) -> list[Probe]:
-        """Probes of unrelated words, for what must hold for any sentence."""
+        """Probes of unrelated words, for properties that must hold for any sentence."""
         return drawn_probes(self.loaded)
 
     @cached_property
@@ -110,7 +112,7 @@ class Patient:
 
     @cached_property
     def wide_view(self) -> AttentionView:
-        """Attention on unrelated words too: one short sentence can't show what a head always does."""
+        """Attention on the text and random words: one short sentence can't show what a head always does."""
         return view_attention(self.loaded.model, [*self.probes, *self.drawn])
 
     @property
@@ -120,11 +122,11 @@ class Patient:
 
     @cached_property
     def later(self) -> float:
-        """How much a later target token changes earlier outputs."""
+        """The change of earlier outputs when a later target token is changed."""
         return later_difference(self.loaded, self.drawn[-1])
 
     def why_not(self, needs: Needs) -> str:
-        """A sentence that says why a check with these needs can't run; empty if it can."""
+        """Why a check with these needs can't run, as a sentence; empty if it can."""
         if needs in ("files", "tensors"):
             return ""
         if self._model is None:
@@ -146,14 +148,14 @@ class Patient:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that is looked at.
+    """One check of the examination.
 
     Attributes:
         name: as in `Finding.check`.
-        asks: the question that it answers, for people.
-        needs: what there must be.
-        find: what it says; nothing where it does not fit this kind of model.
-        unfit: why it says nothing then, for people; empty for a check that always says something.
+        asks: the question that it answers, for users.
+        needs: its prerequisites.
+        find: returns its findings; none if it does not apply to this kind of model.
+        unfit: why it does not apply, for users; empty for a check that always applies.
     """
 
     name: str
@@ -265,7 +267,7 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True)
 class NextCheck:
-    """The next check: the number done, the total, and the question it asks."""
+    """The next check: number of checks done, their total, and its question."""
 
     done: int
     total: int
@@ -286,13 +288,13 @@ def examine(
 ) -> Diagnosis:
     """Examine a checkpoint check by check.
 
-    The model is not changed: its weights are read tensor by tensor, and it runs a few short sentences.
+    The model is not changed: its weights are read tensor by tensor, and a few short sentences are run.
 
     Args:
-        imported: as it was opened; if no model could be built, its names and tensors are examined.
+        imported: the opened checkpoint; if no model could be built, only names and tensors are examined.
         text: the sentences to run the model on, one per line; plain English if blank.
         on_check: called before each check.
-        answers: to open questions, weighed by `weigh_answers`.
+        answers: answers to open questions, measured by `weigh_answers`.
     """
     patient = Patient(imported.loaded, text, imported, answers)
     diagnosis = _examine(patient, CHECKS, imported.report.config, on_check)
@@ -301,7 +303,7 @@ def examine(
 
 @torch.inference_mode()
 def examine_model(loaded: LoadedModel, text: str = "", on_check: OnCheck = lambda _: None) -> Diagnosis:
-    """Examine an open model by every check that needs no files: see `examine`."""
+    """Examine an open model with all checks that need no files; see `examine`."""
     checks = [check for check in CHECKS if check.needs != "files"]
     return _examine(Patient(loaded, text), checks, loaded.model.config, on_check)
 

@@ -1,4 +1,4 @@
-"""The doctor's findings, each with its number, what it means and what to do."""
+"""The doctor's findings, each with its evidence, meaning and advice."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from transformer.analysis.parts import Part
 
 Severity = Literal["ok", "note", "warning", "problem"]
 SEVERITIES: tuple[Severity, ...] = ("problem", "warning", "note", "ok")
-"""The worst first. A note says something about a healthy model, or why a check could not run."""
+"""Severities, the worst first. A note describes a healthy model, or says why a check could not run."""
 
 _NAMED_PLACES = 4
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A result of one check, which may have several.
+    """One result of a check, which may have several.
 
-    Names of tensors and tokens in the texts are those of the checkpoint, as they are: data, not Markdown.
+    Names of tensors and tokens in the texts are the checkpoint's, unescaped: data, not Markdown.
 
     Attributes:
-        check: filled in by `examine`: a name of its CHECKS, or NOT_MADE.
+        check: name of a check in CHECKS, or NOT_MADE; filled in by `examine`.
         severity: how bad it is.
-        title: what was found, a few words.
-        number: the evidence, and what it is compared with; empty if there is none.
-        meaning: what it does to the model.
+        title: what was found, in a few words.
+        number: the measured value and what it is compared with; empty if there is none.
+        meaning: its effect on the model.
         advice: what to do; empty for "ok".
-        where: tensors, layers and heads; empty if it is about the whole model.
+        where: the tensors, layers and heads; empty for the whole model.
     """
 
     check: str = field(default="", kw_only=True)
@@ -46,10 +46,10 @@ class Diagnosis:
     """The result of an examination.
 
     Attributes:
-        findings: in the order of the checks; each check made has at least one.
-        checks: names of all checks made, clean ones included.
-        parts: of the model, with their numbers of parameters; empty if no model could be built.
-        answers: weighed answers to open questions; None if there are none, or the model could not run.
+        findings: findings in the order of the checks; each check made has at least one.
+        checks: names of all checks made, including those that found nothing wrong.
+        parts: parts of the model with their numbers of parameters; empty if no model could be built.
+        answers: measured answers to open questions; None if there are none, or the model could not run.
     """
 
     findings: tuple[Finding, ...]
@@ -64,7 +64,7 @@ class Diagnosis:
 
     @property
     def clean(self) -> bool:
-        """True if there is nothing to worry about."""
+        """True if there are no problems or warnings."""
         return not self.of("problem", "warning")
 
 
@@ -74,7 +74,7 @@ def fine(title: str, number: str = "") -> list[Finding]:
 
 
 def places(names: Iterable[str]) -> str:
-    """Several places in words: the first few by name, then how many more."""
+    """A list of places in words: the first few by name, then the number of others."""
     listed = list(names)
     shown = ", ".join(listed[:_NAMED_PLACES])
     more = len(listed) - _NAMED_PLACES
@@ -82,7 +82,7 @@ def places(names: Iterable[str]) -> str:
 
 
 def head_places(heads: Sequence[tuple[str, int]]) -> str:
-    """Heads, each as the path of its attention and its index, in words; heads are counted from 0."""
+    """Heads (attention path, index) in words; heads count from 0."""
     by_path: dict[str, list[str]] = {}
     for path, head in heads:
         by_path.setdefault(path, []).append(str(head))
@@ -93,12 +93,12 @@ def head_places(heads: Sequence[tuple[str, int]]) -> str:
 
 
 def rounded(number: float, digits: int = 2) -> str:
-    """A number with so many digits, and a minus sign where its exponent has one: 4.2e-7 -> "4.2e−07"."""
+    """A number rounded to significant digits, with true minus signs: 4.2e-7 -> "4.2e−07"."""
     return f"{number:.{digits}g}".replace("-", "−")
 
 
 def share(part: float) -> str:
-    """A share in percent: 0.034 -> "3.4 %"."""
+    """Format a share in percent: 0.034 -> "3.4 %"."""
     percent = 100 * part
     if 0 < percent < 0.1:
         return "below 0.1 %"

@@ -1,13 +1,14 @@
-"""Finds heads that do nothing and heads that copy another, from the weights alone.
+"""Finds dead heads and duplicate heads from the weights alone.
 
-A head is two circuits (Elhage et al. 2021, transformer-circuits.pub/2021/framework): W_Q^T W_K decides where
-it looks, W_O W_V what it moves from there. Both are (d_model, d_model) of rank d_head; their norms and scalar
-products are computed without ever making them: <A^T B, C^T D> = sum((A C^T) * (B D^T)).
+A head consists of two circuits (Elhage et al. 2021, transformer-circuits.pub/2021/framework): W_Q^T W_K
+determines where it attends, W_O W_V what it moves from there. Both are (d_model, d_model) of rank d_head;
+their norms and scalar products are computed without materialising them: <A^T B, C^T D> = sum((A C^T) * (B
+D^T)).
 
-Thresholds: trained heads' circuits are of similar sizes. In the shipped models the weakest head's W_O W_V has
-0.79 times the norm of the median head, in random models 0.9; a pruned head has exactly 0, and one that weight
-decay took away far less than DEAD. The two most similar heads of a shipped model have a cosine of 0.23 in the
-lesser of their circuits, those of random models 0.1; copies have 1.
+Thresholds: circuits of trained heads have similar norms. In the shipped models the weakest head's W_O W_V has
+0.79 times the norm of the median head, in random models 0.9; a pruned head has exactly 0, and one removed by
+weight decay far less than DEAD. For the two most similar heads of a shipped model, the lower cosine of their
+two circuits is 0.23, in random models 0.1; copies have 1.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ DUPLICATE = 0.99
 
 @dataclass(frozen=True)
 class HeadWeights:
-    """The four matrices of the H heads of an attention: q, k, v (H, d_head, D), o (H, D, d_head)."""
+    """The matrices of the H heads of an attention: q, k, v (H, d_head, D), o (H, D, d_head)."""
 
     path: str
     q: Tensor
@@ -43,11 +44,11 @@ class HeadWeights:
 
 
 def attentions(model: Transformer) -> Iterator[HeadWeights]:
-    """The heads of every attention of a model; heads that share keys and values have the same ones.
+    """The head matrices of every attention of a model; shared keys and values are repeated.
 
-    Where queries and keys are normed, their rows are weighed by gamma.
+    If queries and keys are normed, their rows are scaled by gamma.
 
-    Where heads are merged untransposed no column of W_O belongs to one of them: there are none then.
+    Attentions that merge heads without transposing are left out: no column of W_O belongs to one head.
     """
     for path, module in model.named_modules():
         if isinstance(module, MultiHeadAttention) and module.transposed:
@@ -66,7 +67,7 @@ def _weighed(rows: Tensor, norm: Norm | None) -> Tensor:
 
 
 def dead_findings(model: Transformer) -> list[Finding]:
-    """Check whether some heads' output is negligible next to the others'."""
+    """Check whether any head's output is negligible compared with the others'."""
     strengths = {
         (heads.path, head): strength
         for heads in attentions(model)
@@ -129,7 +130,7 @@ def duplicate_findings(model: Transformer) -> list[Finding]:
 
 
 def _products(left: Tensor, right: Tensor) -> Tensor:
-    """Scalar products of the circuits L_h^T R_h of all pairs of heads: (H, d, D) twice -> (H, H)."""
+    """Scalar products of the circuits L_h^T R_h for all pairs of heads: (H, d, D), (H, d, D) -> (H, H)."""
     flat_left, flat_right = left.flatten(0, 1), right.flatten(0, 1)
     n_heads, width = left.shape[:2]
     both = (flat_left @ flat_left.T) * (flat_right @ flat_right.T)  # (H d, H d)
@@ -137,7 +138,7 @@ def _products(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _cosines(left: Tensor, right: Tensor) -> Tensor:
-    """Cosines of the circuits of all pairs of heads, (H, H); 0 for a circuit that is nothing."""
+    """Cosines of the circuits for all pairs of heads: (H, H); 0 for a zero circuit."""
     products = _products(left, right)
     norms = products.diagonal().sqrt()
     scale = torch.outer(norms, norms)

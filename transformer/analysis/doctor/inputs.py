@@ -1,4 +1,4 @@
-"""The inputs of an examination: the user's text, plain sentences, or drawn tokens."""
+"""Inputs of an examination: the user's text, plain sentences, or random tokens."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ SENTENCES = (
     "I have seen the dog, but he did not see me in the garden.",
     "We live in a small house near the sea.",
 )
-"""Plain English of several lengths. A model of another language reads it as tokens of its own."""
+"""Plain English sentences of several lengths, which models of other languages tokenize their own way."""
 
 BETWEEN_SIDES = "|||"
 """Separates a source from its target on a typed line."""
 
 SHORTEST = 12
-"""A model with fewer positions has no room for a test sentence."""
+"""Fewest positions that a model needs for a test sentence."""
 LONGEST = 128
-"""The most tokens of a sentence that are used."""
+"""Most tokens used of a sentence."""
 N_PADDING = 5
-"""Positions left free after a sentence, for padding."""
+"""Positions left free after a sentence for padding."""
 _LONGEST_TARGET = 24
 _FEWEST = 4
-"""The fewest words for a sentence's attention to be informative."""
+"""Fewest tokens for a sentence's attention to be informative."""
 _DRAWN_LENGTHS = (7, 11, 13)
 
 
 @dataclass(frozen=True)
 class Side:
-    """What a model reads on one side.
+    """One side of a model's input.
 
     Attributes:
-        ids: (T,) of the tokens.
-        special: which of them frame the sentence, rather than belong to its words.
-        names: of the tokens, as shown.
+        ids: (T,) token ids.
+        special: (T,) true for tokens that frame the sentence and don't belong to its words.
+        names: (T,) tokens for display.
     """
 
     ids: tuple[int, ...]
@@ -57,18 +57,19 @@ class Side:
         return [place for place, special in enumerate(self.special) if not special]
 
     def padded(self, n: int, pad_id: int) -> Side:
-        """The same with padding after it."""
+        """The same side followed by n padding tokens."""
         return Side((*self.ids, *[pad_id] * n), (*self.special, *[True] * n), (*self.names, *["padding"] * n))
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One sentence for a model: source and target, or the one that this kind of model has.
+    """One test sentence: source and target, or whichever of them the model has.
 
     Attributes:
-        src: what the encoder reads.
-        tgt: what the decoder reads.
-        has_typed_target: whether the user typed the target, else it is the model's own answer or drawn.
+        src: the encoder's input.
+        tgt: the decoder's input.
+        has_typed_target: whether the user typed the target; otherwise it is the model's own answer, or
+            random.
     """
 
     src: Side | None
@@ -88,15 +89,15 @@ def ids_tensor(model: Transformer, side: Side | None) -> Tensor | None:
 
 
 def text_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
-    """One probe per line of a text; SENTENCES if it is blank; drawn probes if no line can be read.
+    """One probe per line of a text (SENTENCES if blank), or random probes if no line can be read.
 
-    A line may have a target after its source: "source ||| target", the format of word aligners.
+    A line may include a target, in the format of word aligners: "source ||| target".
     """
     return read_probes(loaded, text) or drawn_probes(loaded)
 
 
 def read_probes(loaded: LoadedModel, text: str = "") -> list[Probe]:
-    """The probes of the lines that can be read: of the text or, if it is blank, of SENTENCES."""
+    """Probes for the readable lines of the text or, if it is blank, of SENTENCES."""
     vocabulary, answers = read_vocabulary(loaded), target_words(loaded)
     probes = []
     for line in [line for line in text.splitlines() if line.strip()] or SENTENCES:
@@ -114,18 +115,18 @@ def sources_of(text: str) -> str:
 
 
 def drawn_probes(loaded: LoadedModel) -> list[Probe]:
-    """Probes of words drawn at random, always the same."""
+    """Probes of random words, always the same."""
     vocabulary = read_vocabulary(loaded)
     return [_probe(loaded, vocabulary.draw(length, seed=length)) for length in _DRAWN_LENGTHS]
 
 
 @dataclass(frozen=True)
 class SideVocabulary:
-    """The words of one side: tokens with a row in the embedding, without special tokens.
+    """The vocabulary of one side: tokens with a row in the embedding.
 
     Attributes:
-        coder: of that side.
-        rows: of its embedding.
+        coder: the coder of that side.
+        rows: number of rows of its embedding.
     """
 
     coder: Coder
@@ -133,7 +134,7 @@ class SideVocabulary:
 
     @property
     def pad(self) -> int | None:
-        """The tokenizer's padding id; None if it has none, or none with a row."""
+        """The tokenizer's padding id; None if there is none, or it has no row."""
         pad_id = self.coder.special_tokens.pad
         return pad_id if pad_id is not None and 0 <= pad_id < self.rows else None
 
@@ -147,12 +148,12 @@ class SideVocabulary:
         return [index for index in ids if 0 <= index < self.rows]
 
     def draw(self, n: int, *, seed: int) -> list[int]:
-        """Draw ids of words, or of special tokens if there are no words."""
+        """Draw random ids of words; id 0 if there are only special tokens."""
         drawn = torch.randint(len(self._words), (n,), generator=torch.Generator().manual_seed(seed))
         return [self._words[place] for place in drawn.tolist()]
 
     def exchanged(self, side: Side, places: Sequence[int]) -> Side:
-        """The same side with other words at some positions."""
+        """The same side with other words at the given positions."""
         changes = {}
         for place, drawn in zip(places, self.draw(len(places), seed=len(places)), strict=True):
             other = next((index for index in self._words if index != drawn), drawn)
@@ -161,17 +162,17 @@ class SideVocabulary:
 
 
 def read_vocabulary(loaded: LoadedModel) -> SideVocabulary:
-    """The words of the side that a model reads a text on."""
+    """The vocabulary of the side that reads a text."""
     return source_words(loaded) if loaded.model.config.n_encoder_layers else target_words(loaded)
 
 
 def source_words(loaded: LoadedModel) -> SideVocabulary:
-    """The words of the encoder's side."""
+    """The vocabulary of the encoder's side."""
     return SideVocabulary(loaded.source, loaded.model.config.src_vocab_size)
 
 
 def target_words(loaded: LoadedModel) -> SideVocabulary:
-    """The words of the decoder's side."""
+    """The vocabulary of the decoder's side."""
     return SideVocabulary(loaded.target, loaded.model.config.tgt_vocab_size)
 
 
@@ -196,7 +197,7 @@ def _probe(loaded: LoadedModel, words: Sequence[int], target: Sequence[int] = ()
 
 
 def _framed(coder: Coder, words: Sequence[int]) -> Side:
-    """Words as a stack reads them; a word in the frame's own place shows where the frame is."""
+    """Words with the frame that a stack reads; framing the placeholder id -1 shows where the frame is."""
     framed = coder.frame(words)
     special = [mark >= 0 for mark in coder.frame([-1] * len(words))]
     return _side(coder, tuple(framed), special)
@@ -209,7 +210,7 @@ def _side(coder: Coder, ids: tuple[int, ...], special: Sequence[bool]) -> Side:
 
 
 def _answer(loaded: LoadedModel, source: Side, longest: int) -> list[int]:
-    """A model's greedy answer to a source: at least _FEWEST words, or one if every word ends it."""
+    """A model's greedy answer to a source: at least _FEWEST tokens, or one if every token ends it."""
     model, suppressed = loaded.model, set(loaded.target.special_tokens.suppressed)
     state = model.start(ids_tensor(model, source))
     device = next(model.parameters()).device

@@ -1,4 +1,4 @@
-"""Names and shapes in the files that don't fit the model, and tied weights that differ."""
+"""Checks that the files' names and shapes fit the model, and that tied weights are equal."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 
 _PIECE = 1 << 22
-"""Values compared at a time."""
+"""Number of values compared at a time."""
 
 
 def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
-    """Check whether every weight of the model has a tensor, and every tensor a weight.
+    """Check that every weight of the model has a tensor, and every tensor a weight.
 
     Args:
-        keys: how the files' names fitted.
-        n_tensors: that the files hold.
+        keys: report on how the files' names match the model.
+        n_tensors: number of tensors in the files.
     """
     findings = [
         *_misfits(
@@ -57,12 +57,12 @@ def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
 
 
 def tied_findings(keys: KeyReport, raw: RawCheckpoint, config: TransformerConfig) -> list[Finding]:
-    """Check whether a matrix that the model has once and the files have twice is the same in both.
+    """Check that matrices that the model shares but the files store twice are equal.
 
     Args:
-        keys: how the files' names fitted.
-        raw: the files.
-        config: of the model; it says whether any weights are tied.
+        keys: report on how the files' names match the model.
+        raw: the checkpoint.
+        config: the model's configuration, which says whether any weights are tied.
     """
     differing = [copy for copy in (_compared(tied, raw) for tied in keys.tied) if copy.largest != 0]
     if not differing:
@@ -93,7 +93,7 @@ def _ties(config: TransformerConfig) -> bool:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Two stored tensors: the largest difference (NaN counts) and the largest value."""
+    """Two stored tensors with their largest difference (infinite for NaN) and their largest value."""
 
     name: str
     to: str

@@ -1,4 +1,4 @@
-"""Checks whether a checkpoint's family is certain: related families share tensor names."""
+"""Checks that a checkpoint's family is certain: related families share tensor names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from transformer.checkpoints.importing.report import LAYOUT, ImportReport
 
 
 def layout_findings(report: ImportReport) -> list[Finding]:
-    """Check whether the files or the user named the family; a guess among related ones is a warning."""
+    """Check that the files or the user named the family; a guess among related ones gets a warning."""
     asked = next((question for question in report.questions if question.name == LAYOUT), None)
     if asked is None or asked.answered:
         told = "by its files" if asked is None else "as you answered"

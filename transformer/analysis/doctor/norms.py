@@ -1,9 +1,9 @@
-"""Norms with unusual gammas: zero, negative or huge.
+"""Finds norms with unusual gammas: zero, negative or huge.
 
-Gammas start at 1 and stay positive in almost every trained model; a few come near zero or below it, and some
-dimensions of BERT, GPT-2 and their like have gammas some ten times the others' ("outlier dimensions",
-Kovaleva et al. 2021, arXiv:2105.06990). Those are notes. A warning is due where a norm as a whole can't have
-been meant: the shipped models' gammas lie between 0.14 and 2.6.
+Gammas start at 1 and stay positive in almost every trained model. A few get near or below zero, and some
+dimensions of BERT, GPT-2 and similar models have gammas about ten times the others' ("outlier dimensions",
+Kovaleva et al. 2021, arXiv:2105.06990). Those get notes. A norm gets a warning if its gammas as a whole can't
+be intended. The shipped models' gammas lie between 0.14 and 2.6.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from transformer.analysis.doctor.findings import Finding, fine, places, rounded,
 from transformer.model.transformer import Transformer
 
 MANY_ZERO = 0.05
-"""A norm with a larger fraction of zero gammas gets a warning."""
+"""Fraction of zero gammas above which a norm gets a warning."""
 MANY_NEGATIVE = 0.25
-"""Gammas stored as their distance from 1 are negative half the time."""
+"""Fraction of negative gammas above which a norm gets a warning; half of gammas stored as gamma - 1 are."""
 HUGE = 100.0
-"""Gammas start at 1; no trained model seen so far has one above this."""
+"""Absolute gamma above which a norm gets a warning; no trained model seen so far has a larger one."""
 
 
 @dataclass(frozen=True)
 class Gammas:
-    """The gammas of one norm: how many there are, are exactly zero, are negative, and the largest size."""
+    """The gammas of one norm: total, number that are exactly 0, number that are negative, largest size."""
 
     path: str
     n: int
@@ -54,7 +54,7 @@ def gammas(model: Transformer) -> list[Gammas]:
 
 
 def norm_findings(model: Transformer) -> list[Finding]:
-    """Check whether the norms' gammas are typical of trained models."""
+    """Check that the norms' gammas are typical of trained models."""
     norms = gammas(model)
     findings = [
         *_closed(norms),

@@ -1,4 +1,4 @@
-"""Measures a model's surprise, which separates right settings of a trained model from wrong ones."""
+"""Measures a model's surprise, which distinguishes right settings of a trained model from wrong ones."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _PLAIN = (
     "The children are playing in the street.",
     "I don't know what time it is.",
 )
-"""Read if nothing was typed: more text than the doctor reads, so that differences can be clear."""
+"""Used if no text is given: more text than the doctor's, so that differences can be clear."""
 _SEED = 0
 _DRAWN = 8
-"""Sentences of drawn ids."""
+"""Number of sentences of random ids."""
 _DRAWN_WORDS = 9
 _LONGEST_OUTPUT = 20
-"""The most tokens of a model's own output that are measured."""
+"""Most tokens measured of a model's own output."""
 _MOST_MASKED = 24
-"""The most tokens of a sentence that are masked, one at a time."""
+"""Most tokens of a sentence that are masked, one at a time."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Measure:
     """How surprise is measured on one model.
 
     Attributes:
-        about: a noun phrase for users that says what is measured.
-        tells: whether it can tell right settings from wrong ones.
-        of_output: whether it is measured on the model's own output rather than on a given text.
-        bits: bits per token of a model that differs in a setting: one number for each token of a text, or
-            for each sentence of output, the same ones for every such model. Their mean is the surprise.
+        about: a noun phrase that tells users what is measured.
+        tells: whether it can distinguish right settings from wrong ones.
+        of_output: whether it is measured on the model's own output instead of a given text.
+        bits: returns bits per token for a variant of the model: one value per token of a text or per sentence
+            of output, the same tokens or sentences for every variant. Their mean is the surprise.
     """
 
     about: str
@@ -58,7 +58,7 @@ class Measure:
 
 
 def choose_measure(loaded: LoadedModel, text: str) -> Measure | None:
-    """The measure for a model and a text; None if there is none.
+    """Choose the measure for a model and a text; None if there is none.
 
     Args:
         loaded: the model, with its tokenizer.
@@ -95,7 +95,7 @@ def choose_measure(loaded: LoadedModel, text: str) -> Measure | None:
 
 
 def _text_bits(model: Transformer, probes: Sequence[Probe], ends: Sequence[int]) -> Tensor:
-    """-log2 p of every token outside the frame, and of the end token that follows."""
+    """-log2 p of every token outside the frame, and of the end token if any."""
     surprises = []
     for probe in probes:
         assert probe.tgt is not None
@@ -108,7 +108,7 @@ def _text_bits(model: Transformer, probes: Sequence[Probe], ends: Sequence[int])
 
 
 def _masked_bits(model: Transformer, probes: Sequence[Probe], mask: int) -> Tensor:
-    """-log2 p of every word with it alone masked."""
+    """-log2 p of every word while only that word is masked."""
     surprises = []
     for probe in probes:
         assert probe.src is not None
@@ -122,13 +122,13 @@ def _masked_bits(model: Transformer, probes: Sequence[Probe], mask: int) -> Tens
 
 
 def _output_bits(model: Transformer, loaded: LoadedModel, sources: Sequence[tuple[int, ...]]) -> Tensor:
-    """The mean entropy of the distributions along the output that is drawn for each source.
+    """The mean entropy of the next-token distributions along an output sampled for each source.
 
-    Sampled, not greedy: a model that repeats itself is confident whatever its settings.
+    Sampled, not greedy, because a model that repeats itself is confident whatever its settings.
     """
     if model.config.merge_heads == "transposed":
         return _batch_output_bits(model, loaded, sources)
-    # What a sentence becomes depends on its length there, padding included.
+    # There a sentence's output depends on its padded length.
     return torch.cat([_batch_output_bits(model, loaded, [source]) for source in sources])
 
 
@@ -160,7 +160,7 @@ def _batch_output_bits(model: Transformer, loaded: LoadedModel, sources: Sequenc
 
 
 def _encoded(model: Transformer, sources: Sequence[tuple[int, ...]]) -> DecoderState:
-    """Sources of several lengths as one batch whose padding is masked, whatever pad_id is."""
+    """Encode sources of different lengths as one batch, masking the padding whatever pad_id is."""
     device, longest = _device(model), max(map(len, sources))
     filled = [(*source, *[source[-1]] * (longest - len(source))) for source in sources]
     is_word = torch.tensor([[place < len(source) for place in range(longest)] for source in sources])

@@ -11,16 +11,16 @@ from transformer.loaded import LoadedModel
 from transformer.text.coder import Coder
 
 SPARE_ROWS = 128
-"""Embeddings often have more rows than the vocabulary, up to the next multiple of 8, 64 or 128."""
+"""Spare rows that are normal: embeddings are often padded to the next multiple of 8, 64 or 128."""
 SPARE_PART = 0.05
-"""More than SPARE_ROWS spare rows get a warning if they exceed this fraction of all rows."""
+"""More than SPARE_ROWS spare rows get a warning if they are more than this fraction of all rows."""
 MANY_UNKNOWN = 0.1
-"""With more than this fraction of unknown tokens, the model no longer reads the text that was typed."""
+"""Fraction of unknown tokens above which the model no longer reads the typed text."""
 
 
 @dataclass(frozen=True)
 class CodedSide:
-    """One side that a model reads or writes: its coder and the rows of its embedding."""
+    """One side of a model, with its coder and the number of rows of its embedding."""
 
     name: str
     coder: Coder
@@ -28,7 +28,7 @@ class CodedSide:
 
 
 def coded_sides(loaded: LoadedModel) -> list[CodedSide]:
-    """The sides of a model that have a coder."""
+    """The sides of a model that have an embedding."""
     config = loaded.model.config
     sides = [
         ("source", loaded.source, config.src_vocab_size),
@@ -38,7 +38,7 @@ def coded_sides(loaded: LoadedModel) -> list[CodedSide]:
 
 
 def size_findings(loaded: LoadedModel) -> list[Finding]:
-    """Check whether each token of the tokenizer has a row in the embedding, and each row a token."""
+    """Check that each token of the tokenizer has a row in the embedding, and each row a token."""
     findings = []
     numbers = []
     for side in coded_sides(loaded):
@@ -55,7 +55,7 @@ def size_findings(loaded: LoadedModel) -> list[Finding]:
 
 
 def special_findings(loaded: LoadedModel) -> list[Finding]:
-    """Check whether the tokens that begin and end a sentence are there, each with a row in the embedding."""
+    """Check that an end token exists, and that all special tokens have a row in the embedding."""
     outside = [
         f"{name} {what} (id {index:,})" for name, what, index, rows in _specials(loaded) if index >= rows
     ]
@@ -87,7 +87,7 @@ def special_findings(loaded: LoadedModel) -> list[Finding]:
 
 
 def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
-    """Side, role, id and the side's rows of every special token."""
+    """Side, role, id and number of rows of that side, for every special token."""
     for side in coded_sides(loaded):
         special_tokens = side.coder.special_tokens
         roles = (
@@ -107,7 +107,7 @@ def _specials(loaded: LoadedModel) -> Iterator[tuple[str, str, int, int]]:
 
 
 def unknown_findings(loaded: LoadedModel, text: str) -> list[Finding]:
-    """How much of the user's text the tokenizer does not know, on the side that the model reads."""
+    """Check how much of the user's text is unknown to the tokenizer of the side that reads it."""
     side = coded_sides(loaded)[0]
     encoded = side.coder.encode(sources_of(text))
     n_unknown, n_tokens = sum(encoded.unknown), len(encoded.unknown)

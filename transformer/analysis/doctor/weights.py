@@ -1,7 +1,7 @@
-"""Values that no weight should have: NaN, infinity, and matrices that are constant.
+"""Finds values that no weight should have: NaN, infinity, and constant matrices.
 
-Tensors are read one at a time and in pieces, so that a model larger than the memory, mapped from its files,
-is read once and never copied.
+Tensors are read one at a time and in pieces, so that a memory-mapped model larger than the memory is read
+once and never copied.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer.analysis.doctor.findings import Finding, fine, places
 
 _PIECE = 1 << 22
-"""Values read at a time: 16 MB of float32."""
+"""Number of values read at a time: 16 MB of float32."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class TensorSummary:
     """A summary of a tensor's values.
 
     Attributes:
-        name: the tensor's name.
+        name: name of the tensor.
         shape: its sizes.
-        low, high: the smallest and the largest number; NaN where there is a NaN.
-        n_nan, n_infinite: how many are NaN, and how many infinite.
+        low, high: smallest and largest value; NaN if there is a NaN.
+        n_nan, n_infinite: number of NaN and of infinite values.
     """
 
     name: str
@@ -38,12 +38,12 @@ class TensorSummary:
 
     @property
     def finite(self) -> bool:
-        """True if every value is finite."""
+        """True if all values are finite."""
         return not self.n_nan and not self.n_infinite
 
 
 def measure(name: str, tensor: Tensor) -> TensorSummary:
-    """Read every value of a floating-point tensor once."""
+    """Summarise a floating-point tensor, reading every value once."""
     low, high, n_nan, n_infinite = float("inf"), float("-inf"), 0, 0
     for piece in _pieces(tensor.detach()):
         lowest, highest = (float(end) for end in piece.aminmax())
@@ -56,11 +56,11 @@ def measure(name: str, tensor: Tensor) -> TensorSummary:
 
 
 def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> list[Finding]:
-    """Check whether any weight is NaN or infinite: a single one can spoil every output.
+    """Check that no weight is NaN or infinite: a single one can spoil every output.
 
     Args:
-        numbers: of every tensor.
-        whose: tensors they are, the "model" or the "files".
+        numbers: summaries of all tensors.
+        whose: owner of the tensors, "model" or "files".
     """
     bad = [tensor for tensor in numbers if not tensor.finite]
     if not bad:
@@ -88,9 +88,9 @@ def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> l
 
 
 def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
-    """Check whether a matrix is constant: all zeros, or any other value.
+    """Check whether any matrix is constant: all zeros, or another value throughout.
 
-    Vectors are left out: biases often start as zeros and gammas as ones, and may stay there.
+    Vectors are left out: biases often start at 0 and gammas at 1, and may stay there.
     """
     matrices = [tensor for tensor in numbers if len(tensor.shape) > 1 and max(tensor.shape) > 1]
     same = [tensor for tensor in matrices if tensor.low == tensor.high]
@@ -115,7 +115,7 @@ def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
 
 
 def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
-    """A few rows at a time, without a copy in any memory layout."""
+    """Split into groups of rows, without copying, whatever the memory layout."""
     if not tensor.dim():
         return (tensor,)
     return tensor.split(max(1, _PIECE * len(tensor) // tensor.numel()))

@@ -1,5 +1,5 @@
-"""Reading anyone's checkpoint without running anything of it.
+"""Reads untrusted checkpoints without running any code from them.
 
-`process.read_checkpoint` is what the program uses: it starts `python -m transformer.checkpoints.reading`, a
-short-lived process with limits that needs the standard library alone.
+The entry point is `process.read_checkpoint`: it starts `python -m transformer.checkpoints.reading`, a
+short-lived process with resource limits that needs only the standard library.
 """

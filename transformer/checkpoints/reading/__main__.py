@@ -1,8 +1,7 @@
-"""The process that reads a checkpoint, with the standard library alone.
+"""The process that reads a checkpoint, using only the standard library.
 
-`python -m transformer.checkpoints.reading` takes {"path", "folder", "limits", "wanted"} as JSON from its
-standard input and writes {"checkpoint": ...} or {"refused": sentence}. With a folder, the tensors' numbers
-are copied there.
+`python -m transformer.checkpoints.reading` takes {"path", "folder", "limits", "wanted"} as JSON on standard
+input and writes {"checkpoint": ...} or {"refused": sentence}. With a folder, the tensor data is copied there.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def answer(path: Path, folder: Path | None, limits: Limits, wanted: str = "") -> str:
-    """Read a checkpoint, with a folder copy its numbers there; return it, or its refusal, as JSON.
+    """Read a checkpoint and copy its tensor data into `folder` if given; return it, or the refusal, as JSON.
 
-    The JSON is built completely before it is sent, so this process's memory limit bounds it.
+    The JSON is built completely before it is sent, so this process's memory limit bounds its size.
     """
     try:
         checkpoint = to_checkpoint(read_contents(path, limits, wanted), folder)
@@ -59,7 +58,7 @@ def answer(path: Path, folder: Path | None, limits: Limits, wanted: str = "") ->
 
 
 def take_limits(limits: Limits, folder: Path | None) -> None:
-    """Set this process's resource limits."""
+    """Apply the resource limits to this process."""
     most = {"AS": limits.memory_bytes, "CPU": int(limits.seconds) + 1, "NOFILE": 64, "CORE": 0}
     if folder is None:
         most["FSIZE"] = 0
@@ -69,9 +68,9 @@ def take_limits(limits: Limits, folder: Path | None) -> None:
 
 
 def stay_inside(folder: Path | None) -> None:
-    """From now on forbid imports, new processes, connections, and writing outside `folder`.
+    """Forbid imports, new processes, connections, and writing outside `folder` from now on.
 
-    The readers do none of this; a bug in one of them would be stopped here.
+    The readers do none of this; the audit hook contains a bug in one of them.
     """
 
     def watch(event: str, args: tuple[Any, ...]) -> None:
@@ -90,7 +89,7 @@ def _check_open(args: tuple[Any, ...], folder: Path | None) -> None:
 
 
 def main() -> None:
-    """Set the limits, then read."""
+    """Set the limits, then read the checkpoint."""
     task: Mapping[str, Any] = json.load(sys.stdin)
     limits = Limits(**task["limits"])
     folder = None if task["folder"] is None else Path(task["folder"])

@@ -1,4 +1,4 @@
-"""Reads a file of weights, or a folder of them with its small files, and copies its numbers."""
+"""Reads a weights file, or a folder with weights and small files, and copies the tensor data."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from transformer.checkpoints.reading.regular_file import RegularFile, named, ope
 from transformer.errors import CheckpointError, shown
 
 NUMBERS = "numbers.bin"
-"""File that validated tensors are copied into."""
+"""File that validated tensor data is copied into."""
 _ALIGNED = 64
-"""Alignment of blocks in bytes, so that tensors of any dtype can be viewed in place."""
+"""Block alignment in bytes, so that tensors of any dtype can be viewed in place."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of the chosen file or folder; no weight has been read.
+    """The contents of the chosen file or folder, before any tensor data is read.
 
     Attributes:
-        path: as chosen.
+        path: the chosen path.
         format: as in RawCheckpoint.
-        files: the files of weights with their tensors.
+        files: the weights files with their tensors.
         texts: the folder's small files.
     """
 
@@ -43,16 +43,16 @@ class Contents:
 
 
 def read_contents(path: Path, limits: Limits, wanted: str = "") -> Contents:
-    """Read the headers and the small files of a checkpoint.
+    """Read a checkpoint's headers and small files.
 
     Args:
-        path: of a file of weights or of a folder.
-        limits: beyond which files are refused.
-        wanted: which of a file's weights to take where there is a choice, in lower case; the likeliest when
-            there is none of that name.
+        path: a weights file or a folder.
+        limits: files that exceed these are refused.
+        wanted: which set of weights to take where a file has several, in lower case; the likeliest if none
+            has that name.
 
     Raises:
-        CheckpointError: says what is wrong, with the name of the file or folder, and what to do.
+        CheckpointError: names the file or folder, what is wrong and what to do.
     """
     try:
         if "\0" in str(path):
@@ -80,10 +80,11 @@ def read_contents(path: Path, limits: Limits, wanted: str = "") -> Contents:
 
 
 def _read_file(path: Path, limits: Limits, wanted: str) -> WeightsFile:
-    """Read the header of a file of weights; its first bytes identify the format.
+    """Read the header of a weights file, whose format is identified by its first bytes.
 
     Raises:
-        CheckpointError: says what it is instead, or what is wrong with it, as the rest of a sentence.
+        CheckpointError: what the file is instead, or what is wrong with it, as a sentence without its
+            subject.
     """
     with open_regular_file(path) as file:
         if limits.max_file_bytes is not None and file.size > limits.max_file_bytes:
@@ -103,7 +104,7 @@ def _read_file(path: Path, limits: Limits, wanted: str) -> WeightsFile:
         instead = describe(head, path.name)
         if instead is not None:
             raise CheckpointError(instead)
-        if path.suffix == ".safetensors":  # for its reader's sentence on what is wrong with it
+        if path.suffix == ".safetensors":  # for the reader's error message
             return read_safetensors(file, limits)
     raise CheckpointError(
         "is neither safetensors nor a file of torch.save: choose a file of weights, or a model's folder."
@@ -125,7 +126,7 @@ def _check_size(files: tuple[Path, ...], limits: Limits) -> None:
 
 
 def _check_homes(path: Path, folder: FolderFiles, files: list[WeightsFile], limits: Limits) -> None:
-    """Check that each tensor is in one file, the one that the index names."""
+    """Check that each tensor is in exactly one file, the one that the index names."""
     homes: dict[str, Path] = {}
     for file in files:
         for name in file.tensors:
@@ -145,7 +146,7 @@ def _check_homes(path: Path, folder: FolderFiles, files: list[WeightsFile], limi
 
 
 def to_checkpoint(contents: Contents, folder: Path | None) -> RawCheckpoint:
-    """Join the files' tensors; with a folder, copy their numbers there.
+    """Combine the tensors of all files; copy their data into `folder` if given.
 
     Raises:
         CheckpointError: when a checksum is wrong or a file has changed.
@@ -180,7 +181,7 @@ def to_checkpoint(contents: Contents, folder: Path | None) -> RawCheckpoint:
 
 
 def _copied(contents: Contents, target: Path) -> dict[tuple[Path, int], tuple[Path, int]]:
-    """Copy every block into one file: a block's file and offset -> its new file and offset."""
+    """Copy every block into one file; return old (file, offset) -> new (file, offset)."""
     moved: dict[tuple[Path, int], tuple[Path, int]] = {}
     with target.open("xb") as out:
         for weights in contents.files:

@@ -1,4 +1,4 @@
-"""Finds the weights and the known small files of a folder; reads nothing outside of it."""
+"""Finds the weights and the known small files in a folder; reads nothing outside it."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ TEXTS = (
     MAPPING,
     CARD,
 )
-"""The small files that are read as text."""
+"""Small files read as text."""
 
 BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
-"""Small files that are read as bytes: sentencepiece models."""
+"""Small files read as bytes: sentencepiece models."""
 
 WHOLE = ("model.safetensors", "pytorch_model.bin")
-"""Hugging Face's files of weights, the preferred first; NAME.index.json lists shards."""
+"""Hugging Face's weights files, in order of preference; NAME.index.json lists shards."""
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".npz")
 _SAVED_MODEL = "saved_model.pb"
@@ -58,7 +58,7 @@ _LARGEST_TEXTS = {
     **dict.fromkeys(("config.json", "params.json", "generation_config.json"), 2**20),
     MAPPING: 2**16,
 }
-"""Largest sizes of settings in bytes; vocabularies may use the rest of the budget for small files."""
+"""Size limits in bytes for settings files; vocabularies may use the rest of the budget for small files."""
 _LONGEST_REVISION = 1_000
 
 
@@ -67,9 +67,10 @@ class FolderFiles:
     """The relevant files of a folder.
 
     Attributes:
-        format: "headlight" for a folder of ours; empty where the files of weights decide it.
-        weights: the files of weights, in order.
-        homes: tensor -> its file by the index; empty without an index.
+        format: "headlight" for a folder written by Headlight; empty if the weights files determine the
+            format.
+        weights: the weights files, in order.
+        homes: tensor name -> its file according to the index; empty without an index.
         texts: the small files.
     """
 
@@ -83,7 +84,7 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
     """Find the weights in a folder and read its small files.
 
     Raises:
-        CheckpointError: when there are no or several files of weights, or a file is outside of the folder.
+        CheckpointError: when there is not exactly one set of weights, or a file is outside the folder.
     """
     root, folder = _root(folder), _revision(folder)
     names = _names(folder)
@@ -95,13 +96,13 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
 
 
 def _root(folder: Path) -> Path:
-    """The folder that all files must be inside of: this one, or in Hugging Face's cache the model's."""
+    """The folder that must contain all files: this one, or the model's folder in Hugging Face's cache."""
     repository = folder.resolve().parents[1] if folder.resolve().parent.name == "snapshots" else folder
     return repository.resolve() if (repository / "blobs").is_dir() else folder.resolve()
 
 
 def _revision(folder: Path) -> Path:
-    """The snapshot in a model's folder of Hugging Face's cache; any other folder itself."""
+    """The snapshot of a model folder in Hugging Face's cache; any other folder unchanged."""
     snapshots = folder / "snapshots"
     if not (snapshots.is_dir() and (folder / "blobs").is_dir()):
         return folder
@@ -129,14 +130,14 @@ def _names(folder: Path) -> set[str]:
 
 
 def _inside(root: Path, path: Path) -> Path:
-    """The real path of a file in the folder.
+    """The resolved path of a file in the folder.
 
     Raises:
-        CheckpointError: when it is a link that leads out of the folder.
+        CheckpointError: when a link leads out of the folder.
     """
     try:
         real = path.resolve()
-    except (OSError, RuntimeError) as error:  # links that lead to each other
+    except (OSError, RuntimeError) as error:  # a cycle of links
         raise CheckpointError(
             f"has the link {shown(path.name)}, which leads nowhere: take it away."
         ) from error
@@ -180,7 +181,7 @@ def _small(path: Path, name: str, limit: int) -> bytes:
 
 
 def _refuse_code(texts: Texts) -> None:
-    """Refuse a model that needs code from its folder, as with transformers' trust_remote_code."""
+    """Refuse a model that needs code from its folder (trust_remote_code in transformers)."""
     for name in ("config.json", "tokenizer_config.json"):
         if name not in texts:
             continue
@@ -207,7 +208,7 @@ def _json(name: str, text: str | bytes) -> dict[str, Any]:
 def _weights(
     root: Path, folder: Path, names: set[str], limits: Limits
 ) -> tuple[tuple[Path, ...], dict[str, Path]]:
-    """The files of weights, and each tensor's file by the index."""
+    """The weights files, and each tensor's file according to the index."""
     for whole in WHOLE:
         index = f"{whole}.index.json"
         if whole in names:
@@ -264,7 +265,7 @@ def _no_weights(found: list[str], names: set[str]) -> str:
 
 
 def _read_index(path: Path, name: str, suffix: str, limits: Limits) -> dict[str, str]:
-    """Read the index: tensor -> its file. Only plain names of files in the folder are accepted."""
+    """Read the index (tensor -> file), accepting only plain names of files in the folder."""
     homes = _json(name, _small(path, name, limits.max_header_bytes)).get("weight_map")
     if not isinstance(homes, dict) or not homes:
         raise CheckpointError(f"has {name} without a weight_map: copy or download it again.")

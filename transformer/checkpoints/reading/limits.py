@@ -1,4 +1,4 @@
-"""Limits on a checkpoint's sizes and counts, and the checks that refuse what exceeds them."""
+"""Limits on a checkpoint's sizes and counts, and the checks that enforce them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from transformer.errors import CheckpointError, shown
 
 MEBIBYTE = 2**20
 _LARGEST = 2**48
-"""Items of a tensor: more than any machine can store, and far below any overflow."""
+"""Most items in a tensor: more than any machine can store, and far from overflow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Sizes beyond which a checkpoint is refused unread.
+    """Limits beyond which a checkpoint is refused unread.
 
     Attributes:
-        max_file_bytes: of all files of weights together; None for any size.
-        max_tensors: in a checkpoint.
-        max_header_bytes: of the description of one file's tensors: a safetensors header, a zip's directory,
-            the pickle in it, a folder's index.
-        max_name_length: of a tensor, in characters.
-        max_dimensions: of a tensor.
-        max_small_file_bytes: of a folder's configuration, vocabulary and tokenizer together.
-        seconds: of wall-clock time for the reading process.
-        memory_bytes: address space of the reading process; mapped files count.
+        max_file_bytes: total size of all weights files; None for no limit.
+        max_tensors: tensors in a checkpoint.
+        max_header_bytes: size of the description of one file's tensors: a safetensors header, a zip's
+            directory, the pickle in it, a folder's index.
+        max_name_length: length of a tensor's name in characters.
+        max_dimensions: dimensions of a tensor.
+        max_small_file_bytes: total size of a folder's configuration, vocabulary and tokenizer.
+        seconds: wall-clock time of the reading process.
+        memory_bytes: address space of the reading process, including mapped files.
     """
 
     max_file_bytes: int | None
@@ -49,11 +49,11 @@ UPLOAD_LIMITS = Limits(
     seconds=60.0,
     memory_bytes=1024 * MEBIBYTE,
 )
-"""For files that are uploaded in the browser."""
+"""For files uploaded in the browser."""
 
 
 def check_name(name: str, limits: Limits) -> None:
-    """Refuse an invalid name of a tensor.
+    """Refuse an invalid tensor name.
 
     Raises:
         CheckpointError: says why.
@@ -74,7 +74,7 @@ def check_name(name: str, limits: Limits) -> None:
 
 
 def check_shape(shape: tuple[int, ...], limits: Limits, what: str) -> None:
-    """Refuse invalid shapes; an empty tensor is valid, though not as a weight.
+    """Refuse an invalid shape; empty tensors are allowed here, though not as weights (see `check_not_empty`).
 
     Raises:
         CheckpointError: says why, calling the tensor `what`.
@@ -93,7 +93,7 @@ def check_shape(shape: tuple[int, ...], limits: Limits, what: str) -> None:
 
 
 def check_not_empty(shape: tuple[int, ...], what: str) -> None:
-    """Refuse a weight without numbers.
+    """Refuse an empty weight.
 
     Raises:
         CheckpointError: says so, calling the tensor `what`.
@@ -119,10 +119,10 @@ def check_count(n_tensors: int, limits: Limits) -> None:
 def limit_process(most: Mapping[str, int]) -> None:
     """Set this process's resource limits.
 
-    Windows has none: there only the parent's timeout ends the process.
+    Windows has no such limits: there only the parent's timeout ends the process.
 
     Args:
-        most: resource, as named in the module `resource` without RLIMIT_ (AS, CPU, ...) -> its limit.
+        most: name of a resource in the module `resource`, without RLIMIT_ (AS, CPU, ...) -> its limit.
     """
     try:
         import resource

@@ -1,4 +1,4 @@
-"""Tensors in files as PyTorch tensors: mapped into memory, one mapping per file."""
+"""Memory-maps tensors in files as PyTorch tensors, with one mapping per file."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _DTYPES = {
     "BOOL": "bool",
 }
 
-# A mapping lives as long as a tensor in it. One per file, because each keeps its file open.
+# A mapping lives as long as any tensor in it. One per file, because each keeps its file open.
 _mappings: WeakValueDictionary[tuple[Path, int, int], mmap.mmap] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
 def map_tensor(stored: StoredTensor) -> Tensor:
-    """Map a tensor into memory in the precision it is stored in: (*shape), nothing is copied.
+    """Map a tensor into memory in its stored dtype without copying: (*shape).
 
-    Mapped copy-on-write: the file is never written.
+    The mapping is copy-on-write: the file is never written. Unaligned tensors are copied.
 
     Raises:
-        CheckpointError: when the file is gone or has become shorter.
+        CheckpointError: when the file is gone or was truncated.
     """
-    import torch  # only here: layouts rarely need numbers and are recognised without torch
+    import torch  # only here: layouts rarely need tensor data and are recognised without torch
 
     try:
         mapping = _mapping(stored.path)
@@ -48,7 +48,7 @@ def map_tensor(stored: StoredTensor) -> Tensor:
         raise CheckpointError(f"{stored.path} has become shorter since it was looked at: open it again.")
     found = torch.frombuffer(mapping, dtype=torch.uint8, offset=stored.offset, count=stored.n_bytes)
     dtype: torch.dtype = getattr(torch, _DTYPES[stored.dtype])
-    if stored.offset % dtype.itemsize:  # only in foreign files; PyTorch can't view unaligned addresses
+    if stored.offset % dtype.itemsize:  # not in Headlight's own files; PyTorch can't view these
         found = found.clone()
     return found.view(dtype).view(stored.shape)
 

@@ -19,17 +19,17 @@ from transformer.files import CODE
 def read_checkpoint(
     path: Path, limits: Limits = LOCAL_LIMITS, folder: Path | None = None, *, wanted: str = ""
 ) -> RawCheckpoint:
-    """Read the headers and small files of a checkpoint; with a folder, its tensors' numbers too.
+    """Read a checkpoint's headers and small files, and with a folder also its tensor data.
 
     Args:
-        path: of a file of weights or of a model's folder.
-        limits: beyond which files are refused.
-        folder: an empty one, which must exist as long as the tensors are used: the reading process copies
-            their validated numbers there. Without one they stay in the original file, not validated.
-        wanted: which of a file's weights to take where there is a choice; see RawCheckpoint.choices.
+        path: a weights file or a model folder.
+        limits: files that exceed these are refused.
+        folder: an empty folder, which must exist as long as the tensors are used: the reading process copies
+            the validated tensor data there. Without it the data stays in the original file, not validated.
+        wanted: which set of weights to take where a file has several; see RawCheckpoint.choices.
 
     Raises:
-        CheckpointError: says what is wrong and what to do; there is no less careful fallback.
+        CheckpointError: says what is wrong and what to do; there is no less strict fallback.
     """
     path = path.absolute()
     task = {
@@ -46,7 +46,7 @@ def read_checkpoint(
 
 
 def _ask(task: dict[str, Any], seconds: float, path: Path) -> dict[str, Any]:
-    """Run the process on a task; any failure of it becomes a CheckpointError."""
+    """Run the reading process; any failure of it becomes a CheckpointError."""
     try:
         done = subprocess.run(
             [sys.executable, "-E", "-s", "-S", "-m", "transformer.checkpoints.reading"],

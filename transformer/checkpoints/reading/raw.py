@@ -1,4 +1,4 @@
-"""The contents of a checkpoint of any model: tensors in files, and small files."""
+"""The contents of any model's checkpoint: tensors in files, and small files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 from transformer.errors import CheckpointError
 
 LAYER_NUMBER = "(0|[1-9][0-9]{0,4})"
-"""Regular expression for a layer's number in the name of a tensor."""
+"""Regular expression for a layer's number in a tensor name."""
 
 Texts = Mapping[str, str | bytes]
-"""The small files of a folder: name -> content."""
+"""A folder's small files: name -> content."""
 
 ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "U8": 1, "BOOL": 1}
-"""The supported dtypes, in safetensors' names -> bytes of one item."""
+"""Supported dtypes, by safetensors' names -> bytes per item."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Block:
     """A contiguous block of a file's bytes.
 
     Attributes:
-        offset: of the first byte.
-        n_bytes: in total.
-        dtype: of the items, a key of ITEM_BYTES.
-        crc: CRC-32; None where the format has none.
+        offset: position of the first byte.
+        n_bytes: total size.
+        dtype: item type, a key of ITEM_BYTES.
+        crc: CRC-32; None if the format has none.
     """
 
     offset: int
@@ -42,7 +42,7 @@ class Block:
 
 @dataclass(frozen=True)
 class TensorView:
-    """A dense row-major tensor in a file: its items begin `start` bytes into a block."""
+    """A dense row-major tensor in a file, whose items begin `start` bytes into a block."""
 
     block: Block
     start: int
@@ -50,13 +50,13 @@ class TensorView:
 
     @property
     def n_bytes(self) -> int:
-        """Size of its items in bytes."""
+        """Total size of the items in bytes."""
         return math.prod(self.shape) * ITEM_BYTES[self.block.dtype]
 
 
 @dataclass(frozen=True)
 class WeightsFile:
-    """The tensors of one file of weights; the other fields are as in RawCheckpoint."""
+    """The tensors of one weights file; the other fields are as in RawCheckpoint."""
 
     path: Path
     format: str
@@ -71,12 +71,12 @@ class StoredTensor:
     """A dense tensor in a file: row-major, little-endian, contiguous.
 
     Attributes:
-        name: in the checkpoint.
+        name: name in the checkpoint.
         dtype: a key of ITEM_BYTES.
         shape: no size is zero; () for a single number.
-        path: of its file.
-        offset: of its first byte in that file.
-        n_bytes: in total.
+        path: its file.
+        offset: position of its first byte in that file.
+        n_bytes: total size.
     """
 
     name: str
@@ -92,21 +92,22 @@ class RawCheckpoint:
     """The tensors and small files of a checkpoint.
 
     Attributes:
-        path: that was chosen.
+        path: the chosen path.
         format: "safetensors", "torch zip", "torch before 1.6", each followed by " shards" for several files;
             "npz"; or "headlight".
         tensors: by name, in the checkpoint's order.
         aliases: name of a tensor -> name of an earlier one with the same bytes in the file (tied weights).
             Both are in `tensors`.
-        extras: other values that a trainer saved, such as the epoch: text, numbers, None, and lists and
+        extras: other values that the trainer saved, such as the epoch: text, numbers, None, and lists and
             dictionaries of them.
-        left_out: key of tensors that are not the model's weights, such as "optimizer" -> how many.
+        left_out: key of tensors that are not model weights, such as "optimizer" -> their number.
         texts: name -> content of the folder's small files (configuration, vocabulary, tokenizer); bytes for
             sentencepiece models. Empty when a single file was chosen.
-        n_bytes: of all tensors.
-        files: of weights, in order.
-        choices: keys of a trainer's dictionary with weights of the same names and shapes (the model's and
-            their average), the likeliest first; `tensors` belong to one of them. Empty without a choice.
+        n_bytes: total size of all tensors.
+        files: the weights files, in order.
+        choices: keys of a trainer's dictionary that contain weights with the same names and shapes (such as
+            the model's and their average), the likeliest first; `tensors` has those of one key. Empty without
+            a choice.
     """
 
     path: Path
@@ -121,28 +122,28 @@ class RawCheckpoint:
     choices: tuple[str, ...] = field(default=(), kw_only=True)
 
     def json(self, name: str) -> dict[str, Any]:
-        """The JSON object in one of `texts`; empty when there is no such file.
+        """The JSON object in one of `texts`; empty if there is no such file.
 
         Raises:
-            CheckpointError: when the file contains anything else.
+            CheckpointError: when the file contains something else.
         """
         return json_object(self.texts, name)
 
     def layer_count(self, prefix: str) -> int:
-        """One more than the highest layer number after a prefix such as "encoder.layers."; 0 for none."""
+        """The highest layer number after a prefix such as "encoder.layers.", plus 1; 0 if there is none."""
         number = re.compile(re.escape(prefix) + LAYER_NUMBER + r"\.")
         found = map(number.match, self.tensors)
         return max((int(match[1]) + 1 for match in found if match), default=0)
 
     def same_numbers(self, one: str, other: str) -> bool:
-        """True if both names exist and are the same bytes of the file."""
+        """True if both names exist and refer to the same bytes of the file."""
         if one not in self.tensors or other not in self.tensors:
             return False
         first, second = self.tensors[one].name, self.tensors[other].name
         return self.aliases.get(first, first) == self.aliases.get(second, second)
 
     def to_plain(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Convert to plain values for JSON."""
         homes = list(dict.fromkeys(stored.path for stored in self.tensors.values()))
         number = {home: index for index, home in enumerate(homes)}
         return vars(self) | {
@@ -173,10 +174,10 @@ class RawCheckpoint:
 
 
 def json_object(texts: Texts, name: str) -> dict[str, Any]:
-    """Read the JSON object in a file; an empty one where there is no such file.
+    """Read the JSON object in a file; empty if there is no such file.
 
     Raises:
-        CheckpointError: when it contains anything else.
+        CheckpointError: when the file contains something else.
     """
     try:
         values = json.loads(texts.get(name, "{}"))
@@ -188,7 +189,7 @@ def json_object(texts: Texts, name: str) -> dict[str, Any]:
 
 
 def to_plain_texts(texts: Texts) -> dict[str, dict[str, str]]:
-    """A folder's small files as plain values, ready for JSON."""
+    """Convert a folder's small files to plain values for JSON."""
     return {
         name: {"text": content}
         if isinstance(content, str)

@@ -1,4 +1,4 @@
-"""Regular files of known size; no read goes beyond them."""
+"""Regular files of known size, which no read can exceed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class RegularFile:
     """An open file of a checkpoint.
 
     Attributes:
-        path: of the file.
-        size: in bytes.
+        path: path of the file.
+        size: size in bytes.
     """
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
@@ -29,10 +29,10 @@ class RegularFile:
         self._file = file
 
     def read(self, offset: int, n_bytes: int) -> bytes:
-        """Read exactly that many bytes.
+        """Read exactly `n_bytes` bytes.
 
         Raises:
-            CheckpointError: when there are fewer.
+            CheckpointError: when the file has fewer.
         """
         if offset < 0 or n_bytes < 0 or offset + n_bytes > self.size:
             raise CheckpointError("is cut off or damaged: copy or download it again.")
@@ -43,20 +43,20 @@ class RegularFile:
         return found
 
     def chunks(self, offset: int, n_bytes: int) -> Iterator[bytes]:
-        """Read that many bytes, a MiB at a time.
+        """Read `n_bytes` bytes, one MiB at a time.
 
         Raises:
-            CheckpointError: when there are fewer.
+            CheckpointError: when the file has fewer.
         """
         for start in range(offset, offset + n_bytes, CHUNK):
             yield self.read(start, min(CHUNK, offset + n_bytes - start))
 
     def copy(self, offset: int, n_bytes: int, out: BinaryIO) -> None:
-        """Append that many bytes to another file, by the kernel alone where it can.
+        """Append `n_bytes` bytes to another file, within the kernel where possible.
 
         Raises:
-            CheckpointError: when there are fewer.
-            OSError: when they can't be written.
+            CheckpointError: when the file has fewer.
+            OSError: when writing fails.
         """
         out.flush()
         copied = self._copy_by_system(offset, n_bytes, out)
@@ -65,14 +65,14 @@ class RegularFile:
             out.write(chunk)
 
     def _copy_by_system(self, offset: int, n_bytes: int, out: BinaryIO) -> int:
-        """Copy as many of the bytes as the kernel can; return how many."""
+        """Copy as many bytes as the kernel can; return the number copied."""
         copied = 0
         while copied < n_bytes:
             try:
                 more = os.copy_file_range(
                     self._file.fileno(), out.fileno(), n_bytes - copied, offset + copied
                 )
-            except (AttributeError, OSError):  # not supported by the system, or not for these files
+            except (AttributeError, OSError):  # not supported by the system, or by these files
                 break
             if not more:
                 break
@@ -85,7 +85,7 @@ def open_regular_file(path: Path) -> Iterator[RegularFile]:
     """Open a regular file; pipes and devices are refused unread.
 
     Raises:
-        CheckpointError: when it is missing, is no regular file, or may not be read.
+        CheckpointError: when it is missing, not a regular file, or not readable.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -100,6 +100,6 @@ def open_regular_file(path: Path) -> Iterator[RegularFile]:
 
 
 def named(path: Path) -> str:
-    """The name of a file as it may begin a message."""
+    """A file's name for the start of a message, quoted and shortened if necessary."""
     name = path.name or str(path)
     return name if name.isprintable() and len(name) <= _LONGEST_SHOWN else shown(name)

@@ -1,1 +1,1 @@
-"""The tokenizers of other libraries' checkpoints, as coders: `opening.coders_of` opens them."""
+"""Coders for the tokenizers of other libraries' checkpoints, opened by `coders.coders_of`."""

@@ -1,4 +1,4 @@
-"""A folder's tokenizer, and the function that builds it, from the folder's files."""
+"""Determines a folder's tokenizer from its files, and builds it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from transformer.checkpoints.tokenizers.vocabulary_files import (
 )
 from transformer.errors import CheckpointError, shown
 
-TOKENIZER_FILES = (*TOKENIZER_TEXTS, *BINARIES, "config.json")  # the last says whose the others are
+TOKENIZER_FILES = (*TOKENIZER_TEXTS, *BINARIES, "config.json")  # the last identifies the model type
 USUAL = {
     "albert": "AlbertTokenizer",
     "bart": "RobertaTokenizer",
@@ -92,21 +92,20 @@ _BUILDERS: dict[tuple[str, ...], dict[str, Callable[[Texts, TokenizerSettings], 
     },
     ("tokenizer.model",): {_ANY_OTHER: build_llama},
 }
-"""Files -> class of the tokenizer (empty: no file names it) -> the function that builds it."""
+"""Files -> tokenizer class (empty if no file names it) -> function that builds it."""
 
 
 def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, MarianSide] | None:
-    """Build the tokenizer of a folder: one, or one per language; None without tokenizer files.
+    """Build a folder's tokenizer, or one per language; None without tokenizer files.
 
-    Native libraries read the files: for files of others call `probe.probe` first.
+    Native libraries parse the files: call `probe.probe` first for untrusted ones.
 
     Args:
         texts: the folder's small files.
-        family: of the model; distinguishes tokenizers whose files have the same names.
+        family: the model's family; distinguishes tokenizers whose files have the same names.
 
     Raises:
-        CheckpointError: for files that are damaged or don't belong together, and for an unknown
-            tokenizer.
+        CheckpointError: for damaged or mismatched files, and for an unknown tokenizer.
     """
     settings = read_settings(texts)
     name = class_of(texts, settings, family)
@@ -127,7 +126,7 @@ def build(texts: Texts, family: str) -> LibraryTokenizer | tuple[MarianSide, Mar
 
 
 def _framed(built: LibraryTokenizer, settings: TokenizerSettings, name: str) -> LibraryTokenizer:
-    """The tokenizer of tokenizer.json, with its languages if it has any; the file knows only one."""
+    """Add the languages to a multilingual tokenizer.json, which has only one in its template."""
     if name in _MBARTS:
         return frame_with_language(built, settings, first="50" in name)
     if name == "NllbTokenizer":
@@ -137,17 +136,17 @@ def _framed(built: LibraryTokenizer, settings: TokenizerSettings, name: str) -> 
 
 
 def class_of(texts: Texts, settings: TokenizerSettings, family: str) -> str:
-    """The class's name in Hugging Face's library, without "Fast"; empty if no file says it.
+    """The tokenizer's class name in Hugging Face's library, without "Fast"; empty if unknown.
 
-    tokenizer_config.json goes first, then config.json: what it says of the tokenizer, then of the model.
+    Taken from tokenizer_config.json, then from config.json's tokenizer class, then from its model type.
 
     Args:
         texts: the folder's small files.
-        settings: what they say of the tokenizer.
-        family: of the model, for a folder that says none of that.
+        settings: the tokenizer settings in those files.
+        family: the model's family, used if the files say none of that.
 
     Raises:
-        CheckpointError: for a config.json that is no JSON object.
+        CheckpointError: for a config.json that is not a JSON object.
     """
     config = json_object(texts, "config.json")
     for told in (settings.values.get("tokenizer_class"), config.get("tokenizer_class")):

@@ -1,4 +1,4 @@
-"""The coders of a checkpoint, and where its sentences begin and end, from its small files."""
+"""A checkpoint's coders, and the ids that begin and end its sentences, from its small files."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from transformer.text.plain_values import from_plain
 from transformer.text.vocabulary import BOS_ID, EOS_ID
 
 Coders = tuple[Coder, Coder, tuple[int, ...], tuple[int, ...]]
-"""Coders of source and target, the ids that a target begins with, and those that end it."""
+"""Source and target coder, the ids that a target begins with, and the ids that end it."""
 
 OWN_VOCABULARY = "vocabulary.json"
 
 _START, _FORCED = "decoder_start_token_id", "forced_decoder_ids"
 STARTS = {"bart": 2, "blenderbot": 1, "fsmt": 2, "m2m_100": 2, "pegasus": 0, "t5": 0}
-"""Family -> what its decoders begin with, if no file says it: BART's </s>, T5's padding.
+"""Family -> its decoder's start id if no file gives it: </s> in BART, padding in T5.
 
-Marian's begin with the last id of the vocabulary and mBART's with a language, which no number can say.
+Marian starts with the last id of the vocabulary and mBART with a language code, so neither has a fixed id.
 """
 
 
 def coders_of(raw: RawCheckpoint, config: TransformerConfig, family: str) -> Coders:
-    """Open what a model reads and writes sentences with.
+    """Open a model's coders.
 
-    The tokenizer's files are first tried in a process of their own (`probe`). Without such files, a user
-    types ids (`IdCoder`). A tokenizer and a model of different sizes are no error here: the coders'
-    `vocabulary` has as many rows as the tokenizer needs.
+    The tokenizer's files are first tried in a separate process (`probe`). Without such files, the user types
+    ids (`IdCoder`). A tokenizer and a model of different sizes are no error here: the coders' `vocabulary`
+    has as many rows as the tokenizer needs.
 
     Args:
         raw: the checkpoint.
-        config: of the model that it becomes.
-        family: its layout, as the importer names it.
+        config: configuration of the imported model.
+        family: the importer's name for its layout.
 
     Returns:
-        The coders of source and target (the same for a model of one stack), the ids that a target begins
-        with, and those that end it, the usual one first.
+        The source and target coder (the same for a model with one stack), the ids that a target begins with,
+        and the ids that end it, the usual one first.
 
     Raises:
-        CheckpointError: for tokenizer files that are damaged or don't belong together.
+        CheckpointError: for damaged or mismatched tokenizer files.
     """
     if OWN_VOCABULARY in raw.texts:
         return (*_own_coders(raw), (BOS_ID,), (EOS_ID,))
@@ -82,9 +82,9 @@ def _language_after(
     source: Coder,
     rows: int,
 ) -> tuple[int, ...]:
-    """The id of the target's language, after the one id that all targets begin with.
+    """The target language's id, which follows the start id that all targets share.
 
-    Models whose sentences begin with their language (mBART-50, M2M-100, NLLB) have it there.
+    This applies to models whose sentences begin with their language (mBART-50, M2M-100, NLLB).
     """
     (_, read), (tokenizer, written) = sides
     ids = tokenizer.ids
@@ -113,7 +113,7 @@ def _coder(
 
 
 def _id_coders(config: TransformerConfig, generation: GenerationIds, rows: int, target_rows: int) -> Coders:
-    """If nothing says how sentences begin and end, they do as in our own vocabularies, if there is room."""
+    """Without start or end ids in the files, Headlight's own are used, if the vocabulary is large enough."""
     start = generation.start or (min(BOS_ID, target_rows - 1),)
     ends = generation.ends or ((EOS_ID,) if target_rows > EOS_ID else ())
     eos = next(iter(ends), None)
@@ -135,32 +135,32 @@ def _specials(
         pad=generation.pad if generation.pad is not None else pad,
         bos=generation.bos if generation.bos is not None else bos,
         eos=generation.ends[0] if generation.ends else eos,
-        unk=None if unk in (bos, eos) else unk,  # GPT-2 names its end so; nothing is unknown to it
+        unk=None if unk in (bos, eos) else unk,  # GPT-2's unk is its end token; it has no unknown text
         mask=of("mask_token"),
         suppressed=generation.suppressed,
     )
 
 
 def _likely_start(special_tokens: SpecialTokens) -> tuple[int, ...]:
-    """If no configuration says it: the id that begins a sentence, or padding, as in Marian and T5."""
+    """The start id if no file gives one: bos, or padding as in Marian and T5."""
     return tuple(index for index in (special_tokens.bos, special_tokens.pad) if index is not None)[:1]
 
 
 def _code(language: str) -> str | None:
-    """The code of a language: en for en_XX; None for anything longer."""
+    """The language code: en for en_XX; None for anything other than 2 or 3 lower-case letters."""
     code = language.partition("_")[0]
     return code if code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3 else None
 
 
 @dataclass(frozen=True)
 class GenerationIds:
-    """The special ids of a model, without those outside of its vocabulary.
+    """A model's special ids, without those outside its vocabulary.
 
     Attributes:
-        start: what a decoder that has a source begins with.
-        ends: what ends a sentence.
-        pad, bos: of the model's configuration, where it names them.
-        suppressed: ids that are never generated.
+        start: ids that the decoder begins with, if there is a source.
+        ends: ids that end a sentence.
+        pad, bos: ids in the model's configuration, if given.
+        suppressed: ids that must not be generated.
     """
 
     start: tuple[int, ...]
@@ -175,11 +175,11 @@ def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
 
     Args:
         texts: the folder's small files.
-        rows: of the model's embedding.
-        family: of the model.
+        rows: number of rows of the model's embedding.
+        family: the model's family.
 
     Raises:
-        CheckpointError: for a file that is no JSON object.
+        CheckpointError: for a file that is not a JSON object.
     """
     usual = {_START: STARTS[family]} if family in STARTS else {}
     values = usual | generation_values(texts)
@@ -199,7 +199,7 @@ def read_generation(texts: Texts, rows: int, family: str) -> GenerationIds:
 
 
 def _forced(pairs: object, rows: int) -> tuple[int, ...]:
-    """The ids after the first, from pairs [position, id]: how Whisper gets its language and task."""
+    """The ids after the first, from pairs [position, id]; Whisper's language and task are given this way."""
     found = [pair for pair in _as_list(pairs) if isinstance(pair, list) and len(pair) == 2]
     by_place = {place: index for place, index in found if type(place) is int and _is_id(index, rows)}
     last = next(place for place in range(len(by_place) + 1) if place + 1 not in by_place)

@@ -1,7 +1,7 @@
-"""Tokenizers of sentencepiece.bpe.model: mBART's, XLM-R's and CamemBERT's, with fairseq's ids.
+"""Tokenizers with sentencepiece.bpe.model and fairseq's ids: mBART, XLM-R and CamemBERT.
 
-The pieces are the file's, but not their ids: each model has special tokens before and after them. All is
-as in Hugging Face's library 5.
+The pieces are the file's, but their ids are not: each model has special tokens before and after them.
+Everything matches version 5 of Hugging Face's library.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _UNK_ID = 3
 _NEVER_CHOSEN = -100.0
 
 ScoredPieces = list[tuple[str, float]]
-"""Pieces by id, and how likely each is (the logarithm of its probability)."""
+"""Pieces by id, with their log-probabilities."""
 
 
 def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> LibraryTokenizer:
-    """Build mBART's tokenizer, or mBART-50's, which alone normalizes characters.
+    """Build mBART's tokenizer, or mBART-50's, which also normalizes characters.
 
-    <s>, <pad>, </s>, <unk>, then the pieces from the fourth on, the language codes, and <mask>.
+    Ids: <s>, <pad>, </s>, <unk>, then the pieces from the fourth on, the language codes, and <mask>.
 
     Raises:
-        CheckpointError: for a file that is no such model.
+        CheckpointError: when the file is not such a model.
     """
     model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
     languages = MBART_50_LANGUAGES if fifty else MBART_LANGUAGES
@@ -65,10 +65,10 @@ def build_mbart(texts: Texts, settings: TokenizerSettings, *, fifty: bool) -> Li
 
 
 def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
-    """Build XLM-R's tokenizer: mBART's without the language codes, and with RoBERTa's frame.
+    """Build XLM-R's tokenizer: mBART's without the language codes, with <s> and </s> around a sentence.
 
     Raises:
-        CheckpointError: for a file that is no such model.
+        CheckpointError: when the file is not such a model.
     """
     model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
     tokenizer = _unigram([*_after_four(model, tokens), *_sure(tokens["mask_token"])])
@@ -81,11 +81,11 @@ def build_xlm_roberta(texts: Texts, settings: TokenizerSettings) -> LibraryToken
 def build_camembert(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
     """Build CamemBERT's tokenizer.
 
-    <s>NOTUSED, <pad>, </s>NOTUSED, <unk>, <unk>NOTUSED, then the pieces from the second on, which are <s> and
-    </s> first, and <mask>.
+    Ids: <s>NOTUSED, <pad>, </s>NOTUSED, <unk>, <unk>NOTUSED, then the pieces from the second on, beginning
+    with <s> and </s>, and <mask>.
 
     Raises:
-        CheckpointError: for a file that is no such model.
+        CheckpointError: when the file is not such a model.
     """
     model, tokens = open_pieces(texts, FILE, UNIGRAM), _tokens(settings)
     begin, end, unknown = CAMEMBERT_UNUSED
@@ -101,13 +101,13 @@ def build_camembert(texts: Texts, settings: TokenizerSettings) -> LibraryTokeniz
 def frame_with_language(
     built: LibraryTokenizer, settings: TokenizerSettings, *, first: bool, usual: str = "en_XX"
 ) -> LibraryTokenizer:
-    """Put the code of the source language before a sentence and </s> after it, or both after it.
+    """Put the source language code before a sentence and </s> after it, or both after it.
 
     Args:
-        built: gets the special tokens.
-        settings: name the languages.
-        first: whether the code comes first, as with mBART-50 and NLLB, or last, as with mBART.
-        usual: the source's language where the settings say none.
+        built: the tokenizer, which is changed.
+        settings: settings that name the languages.
+        first: whether the code is first, as in mBART-50 and NLLB, or last, as in mBART.
+        usual: the source language if the settings have none.
     """
     source = settings.text("src_lang") or usual
     target = settings.text("tgt_lang")
@@ -140,14 +140,14 @@ def _unigram(scores: ScoredPieces) -> Tokenizer:
 def _with_special_tokens(
     tokenizer: Tokenizer, settings: TokenizerSettings, extra: Iterable[AddedToken], *, wide_mask: bool
 ) -> LibraryTokenizer:
-    """Add the special tokens; a wide mask takes the spaces before it along."""
+    """Add the special tokens; a wide mask includes the spaces before it."""
     mask = AddedToken(_tokens(settings)["mask_token"], lstrip=wide_mask, special=True)
     named = add_special_tokens(tokenizer, settings, FAIRSEQ_TOKENS | {"mask_token": mask}, extra)
     return LibraryTokenizer(tokenizer, "marks", named, settings.flag("clean_up_tokenization_spaces", False))
 
 
 def _normalize_characters(tokenizer: Tokenizer, settings: TokenizerSettings, model: PieceModel) -> None:
-    """Cut text at its spaces, after normalizing its characters."""
+    """Normalize characters, then split at spaces."""
     if model.charsmap:
         tokenizer.normalizer = normalizers.Precompiled(model.charsmap)
     cut_at_spaces(tokenizer, mark_words=settings.flag("add_prefix_space", True))

@@ -1,4 +1,4 @@
-"""What the coders of other libraries' tokenizers have in common."""
+"""Base class for the coders of other libraries' tokenizers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from transformer.text.spelling import SURROGATES
 
 
 class ForeignCoder(ABC):
-    """Sentences to ids and ids to sentences by the tokenizer that a model was trained with.
+    """Encodes and decodes sentences with the tokenizer that a model was trained with.
 
-    The special tokens that a tokenizer knows are special as typed text too, as in Hugging Face's library:
-    with "[MASK]" or "<mask>" a user asks a masked language model for a token, and "</s>" is the end.
+    Special tokens are also recognised in typed text, as in Hugging Face's library: "[MASK]" or "<mask>" asks
+    a masked language model for a token, and "</s>" is the end.
 
     Args:
-        ids: of all the tokenizer's tokens.
-        unknown: the id that the tokenizer gives to what it does not know; None if it knows everything.
-        rows: of the model's embedding. Ids without a row become the unknown token, and are flagged.
-        special_tokens: of the tokenizer and the model's configuration, each below `rows`.
-        language: its code, if known.
+        ids: ids of all the tokenizer's tokens.
+        unknown: the tokenizer's id for unknown text; None if it can encode all text.
+        rows: number of rows of the model's embedding. Ids without a row become the unknown token and are
+            flagged.
+        special_tokens: special ids of the tokenizer and the model's configuration, each below `rows`.
+        language: the language code, if known.
     """
 
     unit: Unit = "sub-word"
@@ -37,7 +38,7 @@ class ForeignCoder(ABC):
         special_tokens: SpecialTokens,
         language: str | None,
     ) -> None:
-        self.vocabulary = range(max(ids, default=-1) + 1)  # the rows that all its ids need
+        self.vocabulary = range(max(ids, default=-1) + 1)  # rows needed for all ids
         self.special_tokens = special_tokens
         self.language = language
         self._unknown = unknown
@@ -47,7 +48,7 @@ class ForeignCoder(ABC):
         """Encode typed text, without the special tokens that `frame` adds.
 
         Raises:
-            SentenceError: for a text that the library fails on.
+            SentenceError: when the library fails on the text.
         """
         text = SURROGATES.sub("\N{REPLACEMENT CHARACTER}", sentence)
         own, starts = self._cut(text)
@@ -62,7 +63,7 @@ class ForeignCoder(ABC):
         )
 
     def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        """Describe the sentence of given ids, token by token; special ones too are kept as they are."""
+        """Describe a sentence given as ids, token by token, including special tokens."""
         words, word_of = words_of_pieces(map(self._spell, ids))
         return EncodedSentence(
             tokens=list(map(self.token, ids)),
@@ -73,31 +74,31 @@ class ForeignCoder(ABC):
         )
 
     def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Put the special ids of the tokenizer's files around a sentence."""
+        """Add the tokenizer's special ids around a sentence."""
         return (*self._before, *ids, *self._after)
 
     def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Put the tokens of the ids that `frame` adds around a sentence's."""
+        """Add the tokens of the ids that `frame` adds around a sentence's tokens."""
         return (*map(self.token, self._before), *tokens, *map(self.token, self._after))
 
     @abstractmethod
     def decode(self, ids: Iterable[int]) -> str:
-        """Make a sentence of ids, without the special ones."""
+        """Convert ids to a sentence, without special tokens."""
 
     @abstractmethod
     def token(self, index: int) -> str:
-        """Name the token of an id readably; # and the id if the tokenizer has none."""
+        """The readable token of an id; # and the id if the tokenizer has none."""
 
     @abstractmethod
     def _cut(self, text: str) -> tuple[list[int], list[int]]:
-        """The tokenizer's ids of a text, and where each token begins in it."""
+        """The tokenizer's ids for a text, and where each token begins."""
 
     @abstractmethod
     def _spell(self, index: int) -> bytes:
-        """The text of an id's token, with the space before it."""
+        """The text of an id's token, including the space before it."""
 
     def _within(self, index: int) -> int:
-        """The id itself, or the unknown token's if the model has no row for it."""
+        """The id, or the unknown token's if the model has no row for it."""
         if index < self._rows:
             return index
         return self._unknown if self._unknown is not None and self._unknown < self._rows else 0

@@ -1,4 +1,4 @@
-"""A tokenizer of the library `tokenizers`, and its coder."""
+"""Tokenizers of the library `tokenizers`, and their coder."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from transformer.text.coder import SpecialTokens
 from transformer.text.spelling import MARK, byte_of_character, legible
 
 Spelling = Literal["bytes", "marks", "continuations"]
-"""How tokens spell text: each character a byte (GPT-2), a mark for a space (sentencepiece), or words and the
-pieces that continue them (WordPiece)."""
+"""How tokens spell text: a character per byte (GPT-2), a mark for spaces (sentencepiece), or WordPiece."""
 
 ORDINARY = ("a", "A", "1", ".", "\N{CYRILLIC SMALL LETTER IE}", "你", "\N{ARABIC LETTER ALEF}")
-"""A tokenizer with letters has one of these; they show what it puts around a text."""
+"""Texts that reveal the special tokens a tokenizer adds; any tokenizer with letters knows one of them."""
 
 
 @dataclass(frozen=True)
 class LibraryTokenizer:
-    """A tokenizer that is ready for text.
+    """A tokenizer that is ready for use.
 
     Attributes:
-        tokenizer: without truncation, padding or chance.
+        tokenizer: the library's tokenizer, without truncation, padding or dropout.
         spelling: how its tokens spell text.
         named: role of a special token, such as "pad_token" -> the token.
-        clean_up: whether decoded text loses the spaces before punctuation.
-        continuing: the first characters of a token that continues a word.
-        languages: codes of source and target as the files have them; empty if they don't.
+        clean_up: whether decoding removes spaces before punctuation.
+        continuing: prefix of tokens that continue a word.
+        languages: source and target language codes as in the files, or empty.
     """
 
     tokenizer: Tokenizer
@@ -46,7 +45,7 @@ class LibraryTokenizer:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Every token's id."""
+        """Token -> id, including added tokens."""
         return self.tokenizer.get_vocab(with_added_tokens=True)
 
 
@@ -59,7 +58,7 @@ _CLEANED = (
 
 
 class LibraryCoder(ForeignCoder):
-    """The coder of a tokenizer of the library; the other arguments are as of `ForeignCoder`."""
+    """The coder of a `LibraryTokenizer`; other arguments as in `ForeignCoder`."""
 
     def __init__(
         self, built: LibraryTokenizer, *, rows: int, special_tokens: SpecialTokens, language: str | None
@@ -79,10 +78,10 @@ class LibraryCoder(ForeignCoder):
         self._before, self._after = self._find_frame()
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make a sentence of ids, without the special ones.
+        """Convert ids to a sentence, without special tokens.
 
         Raises:
-            SentenceError: for ids that the library fails on.
+            SentenceError: when the library fails on the ids.
         """
         with _failing_in_words():
             text = self._tokenizer.decode(list(ids), skip_special_tokens=True)
@@ -92,7 +91,7 @@ class LibraryCoder(ForeignCoder):
         return text
 
     def token(self, index: int) -> str:
-        """Name the token of an id; # and the id if the tokenizer has none."""
+        """The token of an id; # and the id if the tokenizer has none."""
         name = self._tokenizer.id_to_token(index)
         if name is None:
             return f"#{index}"
@@ -101,9 +100,9 @@ class LibraryCoder(ForeignCoder):
         return legible(name.encode())
 
     def _find_frame(self) -> tuple[list[int], list[int]]:
-        """What the tokenizer puts before a text and after it."""
+        """The ids that the tokenizer adds before and after a text."""
         bare = {text: self._tokenizer.encode(text, add_special_tokens=False).ids for text in ORDINARY}
-        text = next((text for text, ids in bare.items() if ids), ORDINARY[0])  # some know only some letters
+        text = next((text for text, ids in bare.items() if ids), ORDINARY[0])  # some know only some alphabets
         n_bare = len(bare[text])
         encoding = self._tokenizer.encode(text, add_special_tokens=True)
         added = encoding.special_tokens_mask
@@ -133,7 +132,7 @@ class LibraryCoder(ForeignCoder):
 
 @contextmanager
 def _failing_in_words() -> Iterator[None]:
-    """Report whatever the library raises as a SentenceError: its panics are not of class Exception."""
+    """Convert any library error to a SentenceError; its panics are not subclasses of Exception."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):

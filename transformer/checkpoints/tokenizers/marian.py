@@ -1,4 +1,4 @@
-"""Tokenizers that cut with sentencepiece but have their own ids, and their coder: Marian's and M2M-100's."""
+"""Tokenizers that split with sentencepiece but have their own ids (Marian, M2M-100), and their coder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULTS = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 _LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)
 
 Cut = tuple[str, int]
-"""A piece, and where it begins in the text."""
+"""A piece, and its start in the text."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class MarianSide:
     """One language's pieces and ids.
 
     Attributes:
-        pieces: cuts its sentences.
-        joiner: joins the pieces that the model writes; the source's, as in Hugging Face's library, unless
-            each language has its own ids.
-        ids: by token, special ones included.
+        pieces: sentencepiece model that splits sentences.
+        joiner: sentencepiece model that joins generated pieces; the source's, as in Hugging Face's library,
+            unless each language has its own ids.
+        ids: token -> id, including special tokens.
         named: role of a special token -> the token.
-        never_cut: tokens that are found in text before it is cut.
-        special: ids that no decoded sentence shows.
-        language: its code as the files have it; empty if they don't.
+        never_cut: pattern of the tokens that are found before the text is split.
+        special: ids that decoding omits.
+        language: the language code as in the files, or empty.
         before: the special token at the beginning of a sentence; empty for none.
         has_codes: whether a text may begin with a code such as >>fra<<.
     """
@@ -53,11 +53,11 @@ class MarianSide:
 
     @property
     def unknown(self) -> int:
-        """The id for text that no piece covers."""
+        """The id for text without a piece."""
         return self.ids[self.named["unk_token"]]
 
     def cut(self, text: str) -> Iterator[Cut]:
-        """Cut a text into pieces, keeping special tokens and language codes such as >>fra<< whole."""
+        """Split a text into pieces; special tokens and language codes such as >>fra<< stay whole."""
         place = 0
         for whole in self.never_cut.finditer(text):
             yield from self._cut(text[place : whole.start()], place)
@@ -75,16 +75,16 @@ class MarianSide:
             yield piece, place + start
 
     def join(self, tokens: Iterable[str]) -> str:
-        """Put the pieces of a sentence together."""
+        """Join the pieces of a sentence."""
         text: str = self.joiner.decode_pieces(list(tokens))
         return text.replace(MARK, " ").strip()
 
 
 def build_marian(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide, MarianSide]:
-    """Build the tokenizers of source.spm, target.spm and vocab.json (target_vocab.json for ids of its own).
+    """Build Marian's tokenizers: source.spm, target.spm, and vocab.json (and target_vocab.json if separate).
 
     Raises:
-        CheckpointError: for files that are no models, or a vocabulary without the unknown token.
+        CheckpointError: for invalid models, or a vocabulary without the unknown token.
     """
     separate = settings.flag("separate_vocabs", False)
     source_ids = _vocabulary(texts, "vocab.json")
@@ -98,13 +98,13 @@ def build_marian(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide,
 
 
 def build_m2m_100(texts: Texts, settings: TokenizerSettings) -> tuple[MarianSide, MarianSide]:
-    """Build M2M-100's tokenizer of sentencepiece.bpe.model and vocab.json: one for both sides.
+    """Build M2M-100's tokenizer, shared by both sides: sentencepiece.bpe.model and vocab.json.
 
-    A sentence is between its language's token, such as __en__, and </s>. The tokens of languages are
-    extra special tokens and get the ids after vocab.json's.
+    A sentence is framed by its language token, such as __en__, and </s>. Language tokens are extra special
+    tokens, with ids after those of vocab.json.
 
     Raises:
-        CheckpointError: for files that are no model and vocabulary.
+        CheckpointError: for an invalid model or vocabulary.
     """
     ids, pieces = _vocabulary(texts, "vocab.json"), _open(texts, "sentencepiece.bpe.model")
 
@@ -160,7 +160,7 @@ def _open(texts: Texts, name: str) -> SentencePieceProcessor:
     content = texts[name]
     content = content if isinstance(content, bytes) else content.encode()
     try:
-        read_piece_model(content)  # a readable message where the library would crash, or name nothing
+        read_piece_model(content)  # readable errors, where the library would crash or give no name
         return SentencePieceProcessor(model_proto=content)
     except CheckpointError as error:
         raise CheckpointError(f"{name} {error}") from error
@@ -171,9 +171,9 @@ def _open(texts: Texts, name: str) -> SentencePieceProcessor:
 
 
 class MarianCoder(ForeignCoder):
-    """The coder of one language; the other arguments are as of `ForeignCoder`.
+    """The coder of one language; other arguments as in `ForeignCoder`.
 
-    `decode` is for what the model writes.
+    `decode` is for the model's output.
 
     Args:
         side: the language's pieces and ids.
@@ -191,13 +191,13 @@ class MarianCoder(ForeignCoder):
         self._after = [self._within(side.ids[side.named["eos_token"]])]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Make a sentence of ids, without the special ones."""
+        """Convert ids to a sentence, without special tokens."""
         return self._side.join(
             self._tokens.get(index, "") for index in ids if index not in self._side.special
         )
 
     def token(self, index: int) -> str:
-        """Name the piece of an id; # and the id if the vocabulary has none."""
+        """The piece of an id; # and the id if the vocabulary has none."""
         return legible(self._tokens.get(index, f"#{index}").encode())
 
     def _cut(self, text: str) -> tuple[list[int], list[int]]:

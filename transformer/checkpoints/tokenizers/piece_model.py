@@ -1,6 +1,6 @@
-"""Files of sentencepiece, read without its library: pieces, scores and settings.
+"""Reads sentencepiece models without the library: pieces, scores and settings.
 
-A file is a message of Protocol Buffers. https://protobuf.dev/programming-guides/encoding/ and
+A file is a Protocol Buffers message. https://protobuf.dev/programming-guides/encoding/ and
 https://github.com/google/sentencepiece/blob/v0.2.0/src/sentencepiece_model.proto
 """
 
@@ -23,11 +23,11 @@ _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 _DAMAGED = "is no sentencepiece model, or a damaged one: copy or download it again."
 
 Value = int | bytes
-"""The value of a field: a whole number, or the bytes of a text, a message or a float."""
+"""A field's value: an integer, or the bytes of a text, a message or a float."""
 
 
 class Piece(NamedTuple):
-    """A piece, its score (the logarithm of a probability, or a rank), and its kind: NORMAL to BYTE."""
+    """A piece with its score (log-probability or rank) and its kind (NORMAL to BYTE)."""
 
     text: str
     score: float
@@ -36,13 +36,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class PieceModel:
-    """What a file holds.
+    """The contents of a sentencepiece model.
 
     Attributes:
-        pieces: by id.
+        pieces: pieces in the order of their ids.
         algorithm: UNIGRAM or BPE.
-        unk_id: of the unknown piece.
-        charsmap: how characters are normalized, in the library's own form; empty for not at all.
+        unk_id: id of the unknown piece.
+        charsmap: character normalization in the library's own format; empty for none.
     """
 
     pieces: tuple[Piece, ...]
@@ -55,8 +55,8 @@ def read_piece_model(content: bytes) -> PieceModel:
     """Read a sentencepiece model.
 
     Raises:
-        CheckpointError: when it is none, or of an algorithm other than unigram and BPE; the message
-            continues a sentence that begins with the file's name.
+        CheckpointError: when it is not one, or its algorithm is not unigram or BPE; the message continues a
+            sentence that begins with the file's name.
     """
     pieces: list[Piece] = []
     algorithm, unk_id, charsmap = UNIGRAM, 0, b""
@@ -92,7 +92,7 @@ def _piece(content: bytes) -> Piece:
 
 
 def _fields(content: bytes) -> Iterator[tuple[int, Value]]:
-    """The numbers and values of a message's fields, in their order."""
+    """Field numbers and values of a message, in order."""
     at = 0
     while at < len(content):
         key, at = _varint(content, at)
@@ -115,8 +115,8 @@ def _fields(content: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first, and where it ends."""
-    if at < len(content) and content[at] < 0x80:  # nearly always
+    """A varint (7 bits per byte, lowest first), and the offset after it."""
+    if at < len(content) and content[at] < 0x80:  # fast path for nearly all numbers
         return content[at], at + 1
     number = 0
     for place in range(_LONGEST_VARINT):

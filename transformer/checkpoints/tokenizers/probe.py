@@ -1,9 +1,8 @@
-"""Try a tokenizer's files in a separate process before native libraries get them in this one.
+"""Tries a tokenizer's files in a separate process before native libraries parse them in this one.
 
-`python -m transformer.checkpoints.tokenizers.probe` reads
-{"family": ..., "texts": {name: {"text" or "base64": ...}}} from its standard input, builds the tokenizer and
-cuts a few texts with it, under limits of memory and time, and writes {"refused": null or a sentence}. A crash
-there harms nothing else.
+`python -m transformer.checkpoints.tokenizers.probe` reads {"family": ..., "texts": {name: {"text" or
+"base64": ...}}} from standard input, builds the tokenizer and splits a few texts with it, under limits on
+memory and time, and writes {"refused": null or a sentence}. A crash there does no harm.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from transformer.errors import CheckpointError
 from transformer.files import CODE
 
 _MOST_GROWTH = 20
-"""How many characters normalizing may make of one: 18 in Unicode itself (U+FDFA)."""
+"""Most characters that one character may be normalized to; Unicode's own maximum is 18 (U+FDFA)."""
 _LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]+")
 _RUN = 40
 _MOST_RUNS = 500
@@ -44,7 +43,7 @@ SAMPLES = (
     "aA1 .," * 60,
     *ORDINARY,
 )
-"""Ordinary and odd texts, and long runs, on which a bad pattern takes forever."""
+"""Ordinary and odd texts, and long runs, on which a bad pattern would take forever."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ class ProbeLimits:
     """Limits of the separate process.
 
     Attributes:
-        memory_bytes: that it may allocate.
-        seconds: by the clock.
+        memory_bytes: largest address space.
+        seconds: wall-clock time.
     """
 
     memory_bytes: int = 2 * 2**30
@@ -64,18 +63,18 @@ def probe(texts: Texts, family: str, limits: ProbeLimits | None = None) -> None:
     """Try a folder's tokenizer files in a separate process.
 
     Args:
-        texts: the folder's small files; others than a tokenizer's are left out.
-        family: of the model.
-        limits: the usual ones when left out.
+        texts: the folder's small files; only the tokenizer's are used.
+        family: the model's family.
+        limits: limits other than the default ones.
 
     Raises:
-        CheckpointError: when they are refused, or the process crashes or takes too long or too much memory.
+        CheckpointError: when the files are refused, or the process crashes or exceeds its limits.
     """
     limits = limits or ProbeLimits()
     files = to_plain_texts({name: texts[name] for name in TOKENIZER_FILES if name in texts})
     task = {"family": family, "texts": files, "memory_bytes": limits.memory_bytes, "seconds": limits.seconds}
     environment = {"PATH": os.defpath, "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    if "SYSTEMROOT" in os.environ:  # without it no Python starts on Windows
+    if "SYSTEMROOT" in os.environ:  # Python can't start without it on Windows
         environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
     try:
         done = subprocess.run(
@@ -112,7 +111,7 @@ def _answer(output: bytes) -> str | None:
 
 
 def _main() -> None:
-    """The process itself."""
+    """Entry point of the separate process."""
     task: dict[str, Any] = json.load(sys.stdin)
     limit_process({"AS": task["memory_bytes"], "CPU": int(task["seconds"]) + 1, "FSIZE": 0, "CORE": 0})
     try:
@@ -133,7 +132,7 @@ def _try(texts: Texts, family: str) -> None:
                 _try_marian(side)
     except CheckpointError:
         raise
-    except Exception as error:  # whatever a library raises is a reason to refuse
+    except Exception as error:  # any error of a library is a reason to refuse
         raise CheckpointError(
             f"The tokenizer's files don't work ({error}): copy them again, or remove them from a copy of the "
             "folder and type token ids instead."
@@ -156,7 +155,7 @@ def _try_library(built: LibraryTokenizer, samples: Iterable[str]) -> None:
 
 
 def _runs(texts: Texts) -> Iterator[str]:
-    """Long runs of what the file's own patterns look for, on which they may take forever."""
+    """Long repetitions of literals in the file's own patterns, on which they may take forever."""
     plain = json_object(texts, "tokenizer.json")
     literals = [literal for pattern in patterns_of(plain) for literal in _LITERAL.findall(pattern)]
     parts = dict.fromkeys(part for literal in literals for part in (literal, *literal))

@@ -1,4 +1,4 @@
-"""Tokenizers of sentencepiece models: T5's, Pegasus' and Llama's, as Hugging Face's library 5 has them."""
+"""Tokenizers with sentencepiece models (T5, Pegasus, Llama), as in version 5 of Hugging Face's library."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _FEWEST_PIECES = 4
 
 
 def build_t5(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
-    """Build T5's tokenizer of spiece.model: the pieces, then <extra_id_99> to <extra_id_0>.
+    """Build T5's tokenizer from spiece.model: the pieces, then <extra_id_99> to <extra_id_0>.
 
     Raises:
-        CheckpointError: for a file that is no such model.
+        CheckpointError: when the file is not such a model.
     """
     model = open_pieces(texts, "spiece.model", UNIGRAM)
     n_extra = settings.values.get("extra_ids", _N_EXTRA)
@@ -58,13 +58,14 @@ def build_t5(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
 
 
 def build_pegasus(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
-    """Build Pegasus' tokenizer of spiece.model.
+    """Build Pegasus' tokenizer from spiece.model.
 
-    <pad>, </s>, <mask_1> for a sentence, <mask_2> for a word, <unk_2> to <unk_102>, and the pieces from the
-    third on.
+    Ids: <pad>, </s>, <mask_1> for a sentence, <mask_2> for a word, <unk_2> to <unk_102>, and the pieces from
+    the third on.
 
     Raises:
-        CheckpointError: for a file that is no such model, or other special tokens than the published ones.
+        CheckpointError: when the file is not such a model, or the number of special tokens is not the
+            published one.
     """
     model = open_pieces(texts, "spiece.model", UNIGRAM)
     if settings.values.get("offset", _PEGASUS_OFFSET) != _PEGASUS_OFFSET:
@@ -87,13 +88,13 @@ def build_pegasus(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer
 
 
 def build_llama(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
-    """Build Llama's tokenizer of tokenizer.model: byte-pair encoding, unknown characters in their bytes.
+    """Build Llama's tokenizer from tokenizer.model: byte-pair encoding, with bytes for unknown characters.
 
-    With `legacy` in the settings, a space is put before each part of a text between special tokens;
+    With `legacy` in the settings, a space is added before each part of a text between special tokens,
     otherwise only before the first.
 
     Raises:
-        CheckpointError: for a file that is no such model.
+        CheckpointError: when the file is not such a model.
     """
     model = open_pieces(texts, "tokenizer.model", BPE)
     ids = {piece.text: index for index, piece in enumerate(model.pieces)}
@@ -111,10 +112,10 @@ def build_llama(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
 
 
 def open_pieces(texts: Texts, name: str, algorithm: int) -> PieceModel:
-    """Read the sentencepiece model of a file.
+    """Read a sentencepiece model.
 
     Raises:
-        CheckpointError: when it is none, or of another algorithm.
+        CheckpointError: when it is not one, or its algorithm is another.
     """
     content = texts[name]
     try:
@@ -127,7 +128,7 @@ def open_pieces(texts: Texts, name: str, algorithm: int) -> PieceModel:
 
 
 def cut_at_spaces(tokenizer: Tokenizer, *, mark_words: bool = True) -> None:
-    """Cut text at its spaces, with or without a mark before each word, and join decoded words."""
+    """Split at spaces, with or without a mark before each word, and join words when decoding."""
     scheme: Literal["always", "never"] = "always" if mark_words else "never"
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -139,7 +140,7 @@ def cut_at_spaces(tokenizer: Tokenizer, *, mark_words: bool = True) -> None:
 
 
 def normalize_spaces(tokenizer: Tokenizer, model: PieceModel) -> None:
-    """Normalize characters, then cut text at its spaces, several of which count as one."""
+    """Normalize characters and merge repeated spaces, then split at spaces."""
     cut_at_spaces(tokenizer)
     steps = [normalizers.Precompiled(model.charsmap)] if model.charsmap else []
     tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
@@ -147,7 +148,7 @@ def normalize_spaces(tokenizer: Tokenizer, model: PieceModel) -> None:
 
 
 def control_pieces(model: PieceModel) -> list[AddedToken]:
-    """The pieces that are never cut; control pieces are special tokens."""
+    """The pieces that are never split; control pieces are special tokens."""
     return [
         AddedToken(piece.text, normalized=False, special=piece.kind == CONTROL)
         for piece in model.pieces
@@ -156,7 +157,7 @@ def control_pieces(model: PieceModel) -> list[AddedToken]:
 
 
 def _merges(ids: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """The pairs of pieces that make another piece, in the order of those pieces."""
+    """The pairs of pieces that form another piece, in the order of those pieces."""
     for text in ids:
         pairs = ((text[:cut], text[cut:]) for cut in range(1, len(text)))
         yield from ((left, right) for left, right in pairs if left in ids and right in ids)

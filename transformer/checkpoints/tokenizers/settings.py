@@ -22,7 +22,7 @@ FAIRSEQ_TOKENS = {
     "pad_token": "<pad>",
     "mask_token": "<mask>",
 }
-"""Special tokens of fairseq's models, such as RoBERTa."""
+"""Special tokens of fairseq models, such as RoBERTa."""
 MAX_TOKENS = 2_000_000
 MAX_ADDED = 100_000
 Token = TypeVar("Token", AddedToken, str)
@@ -35,10 +35,10 @@ class TokenizerSettings:
     """The settings of a folder's tokenizer.
 
     Attributes:
-        values: of tokenizer_config.json.
+        values: the values in tokenizer_config.json.
         named: special tokens with a role, such as "pad_token".
         extra: special tokens without one.
-        added: tokens that are never cut, by id.
+        added: tokens that are never split, by id.
     """
 
     values: Mapping[str, Any]
@@ -47,7 +47,7 @@ class TokenizerSettings:
     added: Mapping[int, AddedToken] = field(default_factory=dict)
 
     def flag(self, name: str, default: bool) -> bool:
-        """A setting that is true or false; the default if it is missing or null.
+        """A boolean setting; the default if it is missing or null.
 
         Raises:
             CheckpointError: for anything else.
@@ -60,16 +60,16 @@ class TokenizerSettings:
         return default if value is None else value
 
     def text(self, name: str) -> str:
-        """A setting that is text; empty if it is missing or anything else."""
+        """A text setting; empty if it is missing or something else."""
         value = self.values.get(name)
         return value if isinstance(value, str) else ""
 
 
 def read_settings(texts: Texts) -> TokenizerSettings:
-    """Read those of tokenizer_config.json, special_tokens_map.json and added_tokens.json that are there.
+    """Read tokenizer_config.json, special_tokens_map.json and added_tokens.json, as far as present.
 
     Raises:
-        CheckpointError: for a damaged file, or something in it that is no token.
+        CheckpointError: for a damaged file or an invalid token.
     """
     values = json_object(texts, "tokenizer_config.json")
     added = dict(_by_id(values.get("added_tokens_decoder") or {}))
@@ -95,7 +95,7 @@ def read_settings(texts: Texts) -> TokenizerSettings:
 
 
 def as_added_token(value: object, *, special: bool = False) -> AddedToken:
-    """Read a token: its text, or an object with `content`.
+    """Read a token given as text or as an object with `content`.
 
     Raises:
         CheckpointError: for anything else.
@@ -127,7 +127,7 @@ def _id(value: object) -> int:
 
 
 def _extra_tokens(values: Mapping[str, Any], named: dict[str, AddedToken]) -> Iterator[AddedToken]:
-    """The special tokens without a role; those with a role that only this model has go to `named`."""
+    """The special tokens without a role; those with a model-specific role are added to `named`."""
     for name in ("additional_special_tokens", "extra_special_tokens"):
         tokens = values.get(name) or ()
         if isinstance(tokens, dict):
@@ -142,13 +142,13 @@ def add_special_tokens(
     defaults: Mapping[str, AddedToken | str],
     extra: Iterable[AddedToken] = (),
 ) -> dict[str, str]:
-    """Add the special tokens and those that are never cut; the order gives new ones their ids.
+    """Add the special tokens and those that are never split; new ones get ids in this order.
 
     Args:
-        tokenizer: gets them.
-        settings: what the files say.
-        defaults: role -> the token, if the files don't say.
-        extra: other special tokens of this kind of tokenizer.
+        tokenizer: the tokenizer to add them to.
+        settings: the settings in the files.
+        defaults: role -> token, unless the files give one.
+        extra: further special tokens of this kind of tokenizer.
 
     Returns:
         Role -> token.
@@ -174,21 +174,21 @@ def add_special_tokens(
 
 
 def by_role(named: Mapping[str, Token]) -> list[Token]:
-    """The tokens in the order of their ids: NAMED, then those with other roles."""
+    """The tokens in the order of their ids: roles in NAMED first, then other roles."""
     first = [named[name] for name in NAMED if name in named]
     return first + [token for name, token in named.items() if name not in NAMED]
 
 
 def _is_plain(token: AddedToken) -> bool:
-    """True if the files have only its text."""
+    """True if the files give only the token's text."""
     return repr(token) == repr(AddedToken(token.content, special=True))
 
 
 def frame_with(tokenizer: Tokenizer, before: Iterable[str], after: Iterable[str]) -> None:
-    """Have the tokenizer put special tokens around a sentence; those without an id are left out."""
+    """Make the tokenizer add special tokens around a sentence; those without an id are left out."""
     ids = {token: tokenizer.token_to_id(token) for token in (*before, *after)}
     known = {token: index for token, index in ids.items() if index is not None}
-    # Without a name of its own, no token's text can be taken for the template's own signs.
+    # Generated names, so that a token's text can't be mistaken for template syntax.
     names = {token: f"t{number}" for number, token in enumerate(known)}
     tokenizer.post_processor = processors.TemplateProcessing(
         single=[
@@ -204,7 +204,7 @@ def frame_with(tokenizer: Tokenizer, before: Iterable[str], after: Iterable[str]
 
 
 def frame_by_settings(tokenizer: Tokenizer, settings: TokenizerSettings, named: dict[str, str]) -> None:
-    """Put the tokens that add_bos_token and add_eos_token ask for around a sentence."""
+    """Add bos and eos around a sentence if add_bos_token and add_eos_token are set."""
     sides = [
         [named[name]] if settings.flag(f"add_{name}", False) and name in named else []
         for name in ("bos_token", "eos_token")

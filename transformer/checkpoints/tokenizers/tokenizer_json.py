@@ -1,8 +1,8 @@
-"""Tokenizers of tokenizer.json, the file of Hugging Face's library `tokenizers`.
+"""Tokenizers from tokenizer.json, the format of Hugging Face's library `tokenizers`.
 
-The file is used as it is, where Hugging Face's library 5 rebuilds some families' tokenizers from its
-vocabulary alone. Its steps are checked first: they run one after the other, so forty steps that each make a
-text a little longer fill all memory.
+The file is used unchanged, whereas version 5 of Hugging Face's library rebuilds some families' tokenizers
+from its vocabulary alone. Its steps are checked first: since they run in sequence, forty steps that each
+lengthen the text a little would exhaust memory.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from transformer.checkpoints.tokenizers.vocabulary_files import file_text
 from transformer.errors import CheckpointError, shown
 
 MODELS = ("BPE", "Unigram", "WordLevel", "WordPiece")
-"""The kinds of model that are read."""
+"""The supported kinds of model."""
 _STAGES = ("normalizer", "pre_tokenizer", "decoder", "post_processor")
 _MOST_STEPS = 64
 _LONGEST_PATTERN = 2_000
 _CHARACTER = (
     r"(?:[^\\^$.|?*+()\[\]{}]"  # itself
     r"|\."  # any
-    r"|\\[sSdDwWnrtfv]|\\[pP]\{\^?\w+\}|\\[\\^$.|?*+()\[\]{}/-]"  # one of a kind, or a sign as itself
-    r"|\[\^?(?:[^\\\[\]]|\\.)+\])"  # one of a list
+    r"|\\[sSdDwWnrtfv]|\\[pP]\{\^?\w+\}|\\[\\^$.|?*+()\[\]{}/-]"  # a character class, or an escaped character
+    r"|\[\^?(?:[^\\\[\]]|\\.)+\])"  # a bracket expression
 )
 _TIMES = r"(?:\+|\{[1-9][0-9]{0,2}(?:,[0-9]{0,3})?\})?"  # at least once
 _WORD = f"(?:{_CHARACTER}{_TIMES})+"
 _TAKES_CHARACTERS = re.compile(rf"{_WORD}(?:\|{_WORD})*")
-"""Regular expressions that never match between two characters, where a replacement would be an insertion."""
+"""Regular expressions that never match the empty string, where a replacement would be an insertion."""
 
 
 def build_from_json(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
-    """Build the tokenizer of tokenizer.json.
+    """Build the tokenizer from tokenizer.json.
 
     Raises:
-        CheckpointError: for a file that the library doesn't read, or that would make text grow.
+        CheckpointError: for a file that the library can't read, or whose steps would make text grow.
     """
     plain = json_object(texts, "tokenizer.json")
     _check(plain)
     try:
         tokenizer = Tokenizer.from_str(file_text(texts, "tokenizer.json"))
-    except Exception as error:  # the library raises nothing more precise
+    except Exception as error:  # the library raises no specific class
         raise CheckpointError(
             f"tokenizer.json can't be read ({error}): copy it again, or save it with a newer version."
         ) from error
@@ -90,14 +90,14 @@ def _check(plain: dict[str, Any]) -> None:
 
 
 def _check_unknown(model: dict[str, Any]) -> None:
-    """Refuse a model without an unknown token: the library fails at the first unknown text."""
+    """Refuse a model without an unknown token: the library would fail at the first unknown text."""
     vocabulary, unknown = model.get("vocab"), model.get("unk_token")
-    if isinstance(vocabulary, list) and model.get("unk_id") is None:  # Unigram, even with a token per byte
+    if isinstance(vocabulary, list) and model.get("unk_id") is None:  # Unigram, even with byte tokens
         raise CheckpointError(
             "tokenizer.json doesn't say which token is for unknown characters (unk_id): take it from "
             "where the model came from."
         )
-    if "merges" in model:  # BPE may know every byte instead
+    if "merges" in model:  # BPE may have all bytes instead
         return
     if isinstance(vocabulary, dict) and isinstance(unknown, str) and unknown not in vocabulary:
         raise CheckpointError(
@@ -114,7 +114,7 @@ def _spelling(plain: dict[str, Any]) -> Spelling:
 
 
 def steps_of(plain: Mapping[str, Any], *stages: str) -> Iterator[dict[str, Any]]:
-    """The steps of all stages or of those named, and the steps inside them."""
+    """The steps of the named stages (by default all), including nested ones."""
     waiting = [plain.get(stage) for stage in stages or _STAGES]
     while waiting:
         step = waiting.pop()
@@ -126,7 +126,7 @@ def steps_of(plain: Mapping[str, Any], *stages: str) -> Iterator[dict[str, Any]]
 
 
 def patterns_of(plain: Mapping[str, Any]) -> Iterator[str]:
-    """The patterns that the steps look for."""
+    """The search patterns of the steps."""
     for step in steps_of(plain):
         pattern = step.get("pattern")
         if isinstance(pattern, dict):
@@ -137,7 +137,7 @@ def check_steps(plain: Mapping[str, Any]) -> None:
     """Refuse steps that make text grow.
 
     Raises:
-        CheckpointError: says which step.
+        CheckpointError: names the step.
     """
     steps = list(steps_of(plain))
     if len(steps) > _MOST_STEPS:

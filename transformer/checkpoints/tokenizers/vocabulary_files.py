@@ -1,4 +1,4 @@
-"""Tokenizers of plain files: vocab.txt (WordPiece), and vocab.json with merges.txt (byte-level BPE)."""
+"""Tokenizers from plain files: vocab.txt (WordPiece), and vocab.json with merges.txt (byte-level BPE)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ WORD_PIECE_TOKENS = {
 
 @dataclass(frozen=True)
 class ByteLevel:
-    """What differs between the tokenizers of vocab.json and merges.txt.
+    """The differences between tokenizers with vocab.json and merges.txt.
 
     Attributes:
-        tokens: role -> the special token, if the files don't say.
-        framed: whether every sentence gets cls_token and sep_token.
-        pattern: cuts text into the pieces that merges stay inside of; empty for GPT-2's.
-        composed: whether a letter and its accent first become one character (NFC).
+        tokens: role -> special token, unless the files give one.
+        framed: whether cls_token and sep_token are added around every sentence.
+        pattern: splits text into chunks that merges can't cross; empty for GPT-2's pattern.
+        composed: whether text is first normalized to composed characters (NFC).
     """
 
     tokens: Mapping[str, str]
@@ -56,10 +56,10 @@ QWEN2 = ByteLevel(
 
 
 def build_word_piece(texts: Texts, settings: TokenizerSettings) -> LibraryTokenizer:
-    """Build BERT's tokenizer of vocab.txt: one token per line, the line's number its id.
+    """Build BERT's tokenizer from vocab.txt: one token per line, in the order of their ids.
 
     Raises:
-        CheckpointError: for a file that is no vocabulary.
+        CheckpointError: when the file is not a vocabulary.
     """
     lines = file_text(texts, "vocab.txt").removesuffix("\n").split("\n")
     vocabulary = {line.rstrip(): index for index, line in enumerate(lines)}
@@ -89,7 +89,7 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel)
     """Build a tokenizer of this kind from vocab.json and merges.txt.
 
     Raises:
-        CheckpointError: for files that are no vocabulary and merges, or don't fit each other.
+        CheckpointError: for invalid files, or files that don't match.
     """
     vocabulary = json_object(texts, "vocab.json")
     check_vocabulary(vocabulary, "vocab.json")
@@ -124,10 +124,10 @@ def build_byte_level(texts: Texts, settings: TokenizerSettings, kind: ByteLevel)
 
 
 def check_vocabulary(vocabulary: Mapping[str, object], name: str) -> None:
-    """Refuse anything but a list of tokens with their ids.
+    """Refuse anything but a mapping of tokens to ids.
 
     Raises:
-        CheckpointError: says in which file.
+        CheckpointError: names the file.
     """
     _check_size(len(vocabulary), name)
     if not all(type(index) is int and 0 <= index < MAX_TOKENS for index in vocabulary.values()):
@@ -138,7 +138,7 @@ def file_text(texts: Texts, name: str) -> str:
     """The text of a file.
 
     Raises:
-        CheckpointError: when it is no UTF-8.
+        CheckpointError: when it is not UTF-8.
     """
     content = texts[name]
     try:

@@ -1,4 +1,4 @@
-"""Which word of a sentence each token of another library's tokenizer belongs to."""
+"""Assigns the tokens of other libraries' tokenizers to the words of a sentence."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 
 Span = tuple[int, int]
-"""Begin and end in a text, in characters."""
+"""Start and end in a text, in characters."""
 
 _RUN = re.compile(r"\S+")
 
 
 def words_of_text(text: str, starts: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Find the words of a text that was cut into tokens.
+    """Find the words of a tokenized text.
 
-    A token belongs to the word that it begins in, after the spaces before it. A word that no token
-    begins in is joined to the one before, so every word has a token.
+    A token belongs to the word that it begins in, ignoring leading spaces. A word in which no token begins is
+    joined to the previous one, so every word has a token.
 
     Args:
-        text: as typed.
-        starts: where each token begins in it; a token without its own place has the next one's.
+        text: the typed text.
+        starts: each token's start in it; a token without a position of its own has the next one's.
 
     Returns:
         The words, and for each token the index of its word.
@@ -43,11 +43,11 @@ def words_of_text(text: str, starts: Sequence[int]) -> tuple[list[str], list[int
 
 
 def words_of_pieces(pieces: Iterable[bytes]) -> tuple[list[str], list[int]]:
-    """Find the words of generated tokens.
+    """Find the words of a generated token sequence.
 
     Args:
-        pieces: what each token spells in UTF-8, the space before it included; bytes that can't be
-            decoded stay separate pieces.
+        pieces: each token's text in UTF-8, including the space before it; bytes that can't be decoded stay
+            separate pieces.
 
     Returns:
         The words, and for each token the index of its word.
@@ -66,7 +66,7 @@ def words_of_pieces(pieces: Iterable[bytes]) -> tuple[list[str], list[int]]:
 
 
 def _word_spans(text: str) -> Iterator[Span]:
-    """Runs without a space; the punctuation at their ends is cut off, mark by mark."""
+    """Runs of non-space characters; the punctuation at their ends is split off, mark by mark."""
     for run in _RUN.finditer(text):
         begin, end = run.span()
         while begin < end and _is_punctuation(text[begin]):
@@ -80,7 +80,7 @@ def _word_spans(text: str) -> Iterator[Span]:
 
 
 def _marks(text: str, begin: int, end: int) -> Iterator[Span]:
-    """Punctuation; the same mark repeated is one."""
+    """Spans of punctuation; repetitions of a mark are one span."""
     for _, same in groupby(text[begin:end]):
         length = len(list(same))
         yield begin, begin + length

@@ -1,4 +1,4 @@
-"""Built-in tasks: rows of symbols and simple sentences to train on, with the right answers."""
+"""Built-in tasks: symbol sequences and simple sentences to train on, with the right answers."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ __all__ = ["COPY", "REVERSE", "SORT", "TASKS", "SentencePair", "SymbolTask", "Ta
 
 
 TASKS: dict[str, Task] = {task.name: task for task in (ToyEnIt(), COPY, REVERSE, SORT)}
-"""By name."""
+"""Tasks by name."""

@@ -1,4 +1,4 @@
-"""Sentence pairs with their word alignment, and the tasks that they come from."""
+"""Sentence pairs with word alignment, and the tasks that generate them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class SentencePair:
     """A sentence in two languages with its word alignment.
 
     Attributes:
-        source: words, as `transformer.text.words` splits them; lower case.
-        target: the same for the translation.
-        alignment: pairs (source index, target index); every word of both sides is in one.
-        replaceable: the pairs of the alignment that join one content word (a noun, verb, adjective or name)
-            with one other, both in no other pair: the word could be any other of its kind.
+        source: lower-case words, split as in `transformer.text.words`.
+        target: the words of the translation, likewise.
+        alignment: pairs (source index, target index); every word of either side is in at least one.
+        replaceable: alignment pairs of one content word (a noun, verb, adjective or name) with one other,
+            neither in another pair, so that the word could be any other of its kind.
     """
 
     source: tuple[str, ...]
@@ -29,13 +29,13 @@ class SentencePair:
 
 
 class Task(ABC):
-    """What can be trained on.
+    """A task to train on.
 
     Attributes:
-        name: as users choose it.
-        source_language, target_language: codes of the tokenizers.
-        about: what a model of it is, for its card.
-        limits: what such a model can't do, for its card; {longest} and {max_len} are filled in.
+        name: the name by which users choose it.
+        source_language, target_language: language codes of the tokenizers.
+        about: description of the task's model, for its card.
+        limits: limits of the task's model, for its card; {longest} and {max_len} are filled in.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Task(ABC):
 
     @abstractmethod
     def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
-        """Draw pairs without end, all of them held out from training or none."""
+        """Draw pairs endlessly, either all held out from training or none."""
 
     def held_out(self, count: int, seed: int) -> list[SentencePair]:
         """Draw pairs for evaluation."""
         return list(islice(self.pairs(seed, held_out=True), count))
 
     def spell(self, text: str) -> str:
-        """Bring typed text into the task's form: clean it."""
+        """Convert typed text to the task's form: clean it."""
         return clean(text)

@@ -1,4 +1,4 @@
-"""Copy, reverse, sort: tasks whose right attention is known, so that one can watch a model find it."""
+"""Copy, reverse, sort: tasks whose right attention is known, so that one can watch a model learn it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SYMBOLS = digits + ascii_lowercase
 """The words of these tasks."""
 
 SHORTEST, LONGEST = 2, 12
-"""Symbols of a row, at least and at most."""
+"""Smallest and largest number of symbols in a sequence."""
 
 
 class SymbolTask(Task):
-    """Random digits and letters in, the same ones in another order out.
+    """A task with random digits and letters as input and the same in another order as output.
 
     Args:
-        name: as users choose it.
-        order: gives the positions of the symbols in the order of the answer.
+        name: the name by which users choose it.
+        order: returns the input positions in the order of the answer.
     """
 
     source_language = target_language = "en"
@@ -34,7 +34,7 @@ class SymbolTask(Task):
         self._order = order
 
     def solve(self, symbols: Sequence[str]) -> SentencePair:
-        """Pair symbols with the right answer, each of whose symbols is aligned with its original."""
+        """Pair symbols with the right answer, aligning each symbol with its original."""
         order = self._order(symbols)
         return SentencePair(
             source=tuple(symbols),
@@ -44,7 +44,7 @@ class SymbolTask(Task):
         )
 
     def pairs(self, seed: int, *, held_out: bool) -> Iterator[SentencePair]:
-        """Make random pairs without end, all of them held out from training or none."""
+        """Draw random pairs endlessly, either all held out from training or none."""
         rng = Random(seed)
         while True:
             symbols = rng.choices(SYMBOLS, k=rng.randint(SHORTEST, LONGEST))
@@ -52,12 +52,12 @@ class SymbolTask(Task):
                 yield self.solve(symbols)
 
     def spell(self, text: str) -> str:
-        """Put spaces between typed symbols, and make capital letters small ones."""
+        """Put spaces between typed symbols, and convert capitals to lower case."""
         return " ".join(map(_small, clean(text).replace(" ", "")))
 
 
 def _is_held_out(symbols: Sequence[str]) -> bool:
-    """About one row in forty is, the same ones in every task."""
+    """True for about one sequence in forty, the same ones in every task."""
     return blake2b(" ".join(symbols).encode(), digest_size=4).digest()[0] < 256 // 40
 
 

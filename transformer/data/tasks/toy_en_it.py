@@ -1,8 +1,8 @@
 """The built-in English-Italian task: 20,000 sentence pairs with their word links, tags and agreement.
 
-A synchronous grammar made the pairs and all that is known of them; its code is in the history, last at commit
-dfdc297 in transformer/data/tasks/toy_en_it. Each English sentence has one translation. Where English leaves
-open what Italian must say, it is decided:
+A synchronous grammar generated the pairs and their annotation; its code is in the Git history, last at commit
+dfdc297 in transformer/data/tasks/toy_en_it. Each English sentence has one translation. Where Italian must
+express what English leaves open, these conventions apply:
 
 - you is one person, called tu; i, you, we, they and them are masculine, and so is "it" as an object;
 - friend, teacher, doctor and other persons are masculine unless English has a word of its own (actress,
@@ -14,7 +14,7 @@ open what Italian must say, it is decided:
   and li, but not with mi, ti and ci;
 - lo and la are elided before every vowel and h; questo and buona never are, quello and bello always.
 
-Each row of toy_en_it.tsv.gz is a pair, in UTF-8, with a tab between its cells and spaces inside them:
+Each row of toy_en_it.tsv.gz is a pair, in UTF-8, with tabs between its cells and spaces inside them:
 
 - its split: "held-out", the 1,000 sentences that the card of the shipped model toy-en-it scores (seed 2017),
   or "train", 19,000 of the 400,000 that it learnt from (seed 1): those needed for each word of its
@@ -28,8 +28,8 @@ Each row of toy_en_it.tsv.gz is a pair, in UTF-8, with a tab between its cells a
 - agreement: 2-3:fs says that Italian word 3 has its form because English word 2 (the noun, the name, or the
   pronoun that Italian may drop) is feminine singular; 2-3:1p, that it is first person plural.
 
-Each row of toy_en_it_minimal.tsv.gz is a `MinimalPair`: "gender" or "number", the six cells above of one
-sentence, and those of the other, which is the feminine or the plural one.
+Each row of toy_en_it_minimal.tsv.gz is a `MinimalPair`: "gender" or "number", the six cells above (from the
+English words on) for one sentence, and those for its feminine or plural counterpart.
 """
 
 from __future__ import annotations
@@ -49,12 +49,13 @@ Feature = Literal["gender", "number"]
 
 @dataclass(frozen=True)
 class Agreement:
-    """A target word that agrees with a source word, whether or not its form shows it (verde does not).
+    """A target word that agrees with a source word, even if its form does not show it (as in verde).
 
     Attributes:
-        source: index of the noun, name or pronoun that decides; two of them joined by "and" decide together.
+        source: index of the noun, name or pronoun that it agrees with; two joined by "and" count together.
         target: index of the article, adjective, pronoun, participle or verb that agrees.
-        features: gender (m, f) and number (s, p), as in "fs"; of a finite verb person and number, as in "3p".
+        features: gender (m, f) and number (s, p), such as "fs"; for a finite verb person and number, such as
+            "3p".
     """
 
     source: int
@@ -67,11 +68,11 @@ class TaggedPair(SentencePair):
     """A pair of the table.
 
     Attributes:
-        source_tags, target_tags: the part of speech of each word.
-        agreement: what agrees with what.
+        source_tags, target_tags: part of speech of each word.
+        agreement: the target words that agree with source words.
 
     Raises:
-        ValueError: for words without tags, or indices of no word.
+        ValueError: for words without tags, or indices out of range.
     """
 
     source_tags: tuple[str, ...]
@@ -79,7 +80,7 @@ class TaggedPair(SentencePair):
     agreement: tuple[Agreement, ...]
 
     def __post_init__(self) -> None:
-        """Check that everything belongs to a word."""
+        """Check that all tags, links and agreements refer to words."""
         n_source, n_target = len(self.source), len(self.target)
         links = [*self.alignment, *((agreed.source, agreed.target) for agreed in self.agreement)]
         tagged = (len(self.source_tags), len(self.target_tags)) == (n_source, n_target)
@@ -89,12 +90,12 @@ class TaggedPair(SentencePair):
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """Two pairs that differ in one source word, and in the target in its translation and what agrees with it.
+    """Two pairs that differ in one source word, and in its translation and the words that agree with it.
 
     Attributes:
-        feature: the one thing in which the agreement differs.
-        first: the masculine or the singular one.
-        second: the feminine or the plural one: as long as the first, with the same tags and links.
+        feature: the feature in which the agreement differs.
+        first: the masculine or singular pair.
+        second: the feminine or plural pair, with the same length, tags and links as the first.
     """
 
     feature: Feature
@@ -103,18 +104,18 @@ class MinimalPair:
 
     @property
     def exchanged(self) -> int:
-        """Index of the source word."""
+        """Index of the source word that differs."""
         (index,) = _differences(self.first.source, self.second.source)
         return index
 
     @property
     def changed(self) -> tuple[int, ...]:
-        """Indices of the target words that are not the same."""
+        """Indices of the target words that differ."""
         return _differences(self.first.target, self.second.target)
 
 
 class ToyEnIt(Task):
-    """The task, as training and tests use it."""
+    """The task used for training and tests."""
 
     name = "toy-en-it"
     source_language = "en"
@@ -130,14 +131,14 @@ words are `<unk>` to it, and other constructions it has never seen."""
   sentences than those come out badly."""
 
     def pairs(self, seed: int, *, held_out: bool) -> Iterator[TaggedPair]:
-        """Go through all pairs of one split again and again, each time in another order."""
+        """Yield all pairs of one split repeatedly, each time in another order."""
         rng, rows = Random(seed), _rows("held-out" if held_out else "train")
         while True:
             yield from map(_pair, rng.sample(rows, len(rows)))
 
 
 def minimal_pairs(feature: Feature) -> list[MinimalPair]:
-    """Read the minimal pairs of gender or of number: 200 of each."""
+    """Read the minimal pairs for gender or number, 200 of each."""
     rows = (row.partition("\t") for row in _table("toy_en_it_minimal.tsv.gz"))
     found = (cells.split("\t") for name, _, cells in rows if name == feature)
     return [MinimalPair(feature, *map(_pair, ("\t".join(f[:6]), "\t".join(f[6:])))) for f in found]
@@ -155,7 +156,7 @@ def _rows(split: str) -> tuple[str, ...]:
 
 @cache
 def _pair(row: str) -> TaggedPair:
-    """Read six cells: rows come again in every round, but few are needed at first."""
+    """Read six cells of a row when needed; cached, because every round repeats the rows."""
     source, target, source_tags, target_tags, links, agreement = (
         tuple(cell.split()) for cell in row.split("\t")
     )

@@ -1,1 +1,1 @@
-"""Evaluation of models: translations, their scores, and the gold answers of built-in tasks."""
+"""Evaluates models: translations, their scores, and the built-in tasks' gold answers."""

@@ -1,7 +1,7 @@
-"""Challenge sets: sentences by category of difficulty, with the words that a right translation contains.
+"""Challenge sets: sentences by kind of difficulty, with the words that a right translation must contain.
 
-BLEU and chrF measure similarity to references over a corpus; a single wrong name, number or tense hardly
-changes them (Isabelle et al. 2017, arXiv:1704.07431).
+BLEU and chrF measure similarity to references over a whole corpus, so a single wrong name, number or tense
+hardly changes them (Isabelle et al. 2017, arXiv:1704.07431).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from transformer.training.evaluation.translations import sentence_chrf
 
 COLUMNS = ("category", "source", "kept", "references")
 _LONGEST_LOOP = 8
-"""Words."""
+"""Longest repeated phrase that counts as a loop, in words."""
 
 
 @dataclass(frozen=True)
 class Challenge:
-    """A sentence that is difficult in one way.
+    """A sentence with one kind of difficulty.
 
     Attributes:
-        category: of the difficulty.
-        source: to be translated.
-        kept: pieces, of whole words, that a right translation contains, each with its alternatives.
+        category: the kind of difficulty.
+        source: the sentence to translate.
+        kept: phrases that a right translation must contain, each with its alternatives.
         references: accepted translations.
     """
 
@@ -38,7 +38,7 @@ class Challenge:
     references: tuple[str, ...]
 
     def contains(self, translation: str) -> list[bool]:
-        """For each piece, True if a translation contains it, ignoring case."""
+        """For each phrase, True if the translation contains it, ignoring case."""
         return [any(_is_in(word, translation) for word in words) for words in self.kept]
 
 
@@ -49,10 +49,10 @@ class CategoryScores:
     Attributes:
         category: its name.
         sentences: number of sentences.
-        kept: number of pieces that were translated.
-        pieces: number of pieces.
-        chrf: mean chrF of the sentences, each against its nearest reference; 0 to 100.
-        loops: number of translations that loop.
+        kept: number of required phrases that the translations contain.
+        pieces: number of required phrases.
+        chrf: mean sentence chrF against the nearest reference, 0 to 100.
+        loops: number of translations with a loop (`is_loop`).
     """
 
     category: str
@@ -66,10 +66,10 @@ class CategoryScores:
 def read_challenges(path: Path) -> list[Challenge]:
     """Read a TSV file with `COLUMNS`, sorted by category.
 
-    In the column "kept" pieces are separated by "; " and their alternatives by "/"; references by " | ".
+    In the column "kept", phrases are separated by "; " and their alternatives by "/"; references by " | ".
 
     Raises:
-        CorpusError: for a file that can't be read, or is no such table; the message names the line.
+        CorpusError: for a file that can't be read or is not such a table; the message names the line.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -116,7 +116,7 @@ def challenge_scores(challenges: Sequence[Challenge], translated: Sequence[str])
 
 
 def overall_scores(scores: Iterable[CategoryScores]) -> CategoryScores:
-    """All categories together."""
+    """The scores over all categories."""
     scores = list(scores)
     sentences = sum(one.sentences for one in scores)
     return CategoryScores(

@@ -1,4 +1,4 @@
-"""Scores on a built-in task: exact matches, and attention compared with gold alignments."""
+"""Scores on a built-in task: exact matches, and attention against gold alignments."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ BATCH_SIZE = 200
 
 @dataclass(frozen=True)
 class Translation:
-    """A pair and the model's translation in words."""
+    """A pair and the words of the model's translation."""
 
     pair: SentencePair
     words: tuple[str, ...]
 
     @property
     def exact(self) -> bool:
-        """True if all words are as expected."""
+        """True if the translation equals the target."""
         return self.words == self.pair.target
 
 
@@ -38,9 +38,9 @@ class HeadAlignment:
     """How well a cross-attention head follows the gold alignment.
 
     Attributes:
-        layer, head: of the decoder, from 0.
-        accuracy: share of target words whose most attended source word is aligned with them, at the query
-            that predicts the word.
+        layer, head: decoder layer and head, from 0.
+        accuracy: share of target words whose query (the position that predicts the word) attends most to a
+            source word aligned with it.
     """
 
     layer: int
@@ -49,7 +49,7 @@ class HeadAlignment:
 
 
 def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator[Translation]:
-    """Translate sources greedily in batches, in order."""
+    """Translate the sources greedily in batches, in order."""
     device = loaded.model.generator.weight.device
     source = word_coder(loaded.source).vocabulary
     for start in range(0, len(pairs), BATCH_SIZE):
@@ -64,7 +64,7 @@ def translations(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> Iterator
 
 @torch.inference_mode()
 def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[HeadAlignment]:
-    """Compare every cross-attention head with the gold alignments; best head first."""
+    """Compare every cross-attention head with the gold alignments; the best head is first."""
     device = loaded.model.generator.weight.device
     config = loaded.model.config
     source, target = word_coder(loaded.source).vocabulary, word_coder(loaded.target).vocabulary
@@ -81,7 +81,7 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
         )  # (B, Q, K)
         for b, pair in enumerate(batch):
             for i, j in pair.alignment:
-                gold[b, j, i] = True  # query j, <bos> being 0, predicts target word j
+                gold[b, j, i] = True  # query j (<bos> is 0) predicts target word j
         words += int(gold.any(dim=-1).sum())
         for layer in range(config.n_decoder_layers):
             weights = recorder.records[f"decoder.layers.{layer}.cross_attn.weights"].cpu()  # (B, H, Q, K)
@@ -97,10 +97,10 @@ def head_alignments(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> list[
 
 
 def word_coder(coder: Coder) -> SentenceCoder:
-    """The coder itself, checked to be of whole words, as the built-in tasks' are.
+    """Return the coder if it is a whole-word coder, as built-in tasks need.
 
     Raises:
-        TextError: for a coder of sub-words.
+        TextError: for a sub-word coder.
     """
     if not isinstance(coder, SentenceCoder):
         raise TextError("Built-in tasks have whole words: evaluate a model that reads whole words.")

@@ -1,4 +1,4 @@
-"""Translation in batches, and its scores: BLEU and chrF."""
+"""Translates in batches, and scores translations with BLEU and chrF."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TranslationScores:
         chrf: Popović 2015, 0 to 100.
         bleu_signature, chrf_signature: sacrebleu's settings (Post 2018); scores with the same signature are
             comparable.
-        four_grams: number of 4-grams in the translations. Without any, BLEU is 0 however good they are.
+        four_grams: number of 4-grams in the translations; without any, BLEU is 0 however good they are.
     """
 
     bleu: float
@@ -47,14 +47,14 @@ def translate_all(
 
     Args:
         loaded: the model.
-        sentences: as typed.
+        sentences: the sentences as typed.
         beam_size: 1 for greedy decoding.
-        alpha: of the beam search's length penalty.
-        settings: such as the model's own: see `decoding_request`.
-        no_repeat: n-gram size without repetition, if there are no settings: see there too.
+        alpha: exponent of the beam search's length penalty.
+        settings: decoding settings, such as the model's own: see `decoding_request`.
+        no_repeat: size of n-grams that must not repeat, if there are no settings: see `decoding_request`.
 
     Raises:
-        SentenceError: for an empty sentence, or one longer than the model has positions for.
+        SentenceError: for an empty sentence, or one with more tokens than the model has positions.
     """
     sources = [source_ids(loaded, text) for text in sentences]
     found = translate_ids(
@@ -68,7 +68,7 @@ def source_ids(loaded: LoadedModel, sentence: str, what: str = "sentence") -> tu
     """The ids that the model reads for a typed sentence.
 
     Raises:
-        SentenceError: for no words or too many; `what` names the sentence in the message.
+        SentenceError: for an empty or too long sentence, which the message calls `what`.
     """
     return loaded.source.frame(encode_sentence(loaded, "source", sentence, what).ids)
 
@@ -82,10 +82,10 @@ def translate_ids(
     settings: GenerationSettings | None = None,
     no_repeat: int | None = None,
 ) -> Iterator[tuple[int, Target]]:
-    """Translate sources in batches of similar length, shortest first: the index and target of each.
+    """Translate sources in batches of similar length, shortest first; yield each index and target.
 
     Args:
-        sources: from `source_ids`.
+        sources: ids from `source_ids`.
         loaded, beam_size, alpha, settings, no_repeat: as in `translate_all`.
     """
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
@@ -107,7 +107,7 @@ def _targets(
     beam_size: int,
     alpha: float,
 ) -> list[Target]:
-    """The best target of each source, independent of its batch."""
+    """The best target of each source, which does not depend on the other sources in the batch."""
     src = padded(loaded, sources)
     if beam_size == 1:
         return greedy_batch(loaded.model, src, request)
@@ -119,14 +119,14 @@ def score(translated: Sequence[str], references: Sequence[Sequence[str]]) -> Tra
     """Score translations against all their references with sacrebleu's defaults.
 
     Args:
-        translated: one per source, at least one.
+        translated: one translation per source, at least one in all.
         references: one or more per source.
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
     n_most = max(map(len, references))
-    none: Any = None  # allowed by sacrebleu, though not by its types
+    none: Any = None  # sacrebleu allows it, but its types do not
     streams = [[own[i] if i < len(own) else none for own in references] for i in range(n_most)]
     bleu, chrf = BLEU(), CHRF()
     found = bleu.corpus_score(translated, streams)

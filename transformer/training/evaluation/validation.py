@@ -1,4 +1,4 @@
-"""Scores of a model during training on validation pairs."""
+"""Scores a model on validation pairs during training."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ValidationScores:
 
     Attributes:
         loss: cross-entropy without smoothing, in nats per sub-word.
-        bleu: of greedy translations against all references, 0 to 100.
-        chrf: likewise.
+        bleu: BLEU of greedy translations against all references, 0 to 100.
+        chrf: chrF of the same, 0 to 100.
     """
 
     loss: float
@@ -35,9 +35,9 @@ class ValidationScores:
 
     @property
     def merit(self) -> tuple[float, float]:
-        """The key by which weights are chosen: higher chrF, then lower loss.
+        """Sort key for choosing weights: higher chrF, then lower loss.
 
-        Not BLEU, which is 0 for translations of fewer than four tokens, and early in training.
+        BLEU is not used: it is 0 for translations of fewer than four tokens, and early in training.
         """
         return self.chrf, -self.loss
 
@@ -52,23 +52,23 @@ class Translated:
 
 
 def valid_digest(paths: Sequence[Path]) -> str:
-    """A digest of the contents of validation files; empty for none."""
+    """Digests of the validation files' contents; empty without files."""
     return " ".join(str(digest(path)) for path in paths)
 
 
 class Validation:
-    """Scores a model on the pairs of a file.
+    """Scores a model on pairs from files.
 
     Args:
-        paths: a file of pairs, or two aligned files; a source's further references are on neighbouring lines.
-        loaded: a model with the coders of those to be scored.
+        paths: a file of pairs, or two aligned files; a source's further references are on adjacent lines.
+        loaded: a model with the same coders as the models to score.
 
     Attributes:
-        sources: with their references.
+        sources: the sources with their references.
 
     Raises:
         CorpusError: for files that can't be read or have no pairs.
-        SentenceError: for an empty sentence, or one longer than the model has positions for.
+        SentenceError: for an empty sentence, or one with more tokens than the model has positions.
     """
 
     def __init__(self, paths: Sequence[Path], loaded: LoadedModel) -> None:
@@ -81,7 +81,7 @@ class Validation:
         self._examples.sort(key=lambda example: example.length)
 
     def __call__(self, loaded: LoadedModel) -> ValidationScores:
-        """Score a model; its training mode is restored."""
+        """Score a model in eval mode, then restore its mode."""
         was_training = loaded.model.training
         loaded.model.eval()
         translated = self.translate(loaded)
@@ -91,7 +91,7 @@ class Validation:
         return ValidationScores(loss, found.bleu, found.chrf)
 
     def translate(self, loaded: LoadedModel) -> list[Translated]:
-        """Translate every source greedily; the model is in eval mode."""
+        """Translate every source greedily, with the model in eval mode."""
         translations = translate_all(loaded, [one.source for one in self.sources])
         return [
             Translated(one.source, translation, one.references)

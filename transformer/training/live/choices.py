@@ -1,4 +1,4 @@
-"""The options of a live training run, limited so that it is short."""
+"""Options of a live training run, limited to keep it short."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_SNAPSHOTS = 10
 N_LAYERS, N_HEADS, D_MODEL = 2, 4, 64
 """Default sizes."""
 MAX_LEN = {"toy-en-it": 128, "copy": 32, "reverse": 32, "sort": 32}
-"""Longest sentence of each task's models, in tokens."""
+"""Longest sentence for each task's models, in tokens."""
 
 RANGES = {
     "n_layers": (1, 6),
@@ -35,7 +35,7 @@ RANGES = {
     "steps": (1, 20_000),
     "seed": (0, 2**31 - 1),
 }
-"""Ranges of the integers; a server has other users to serve too."""
+"""Ranges of the integer options, limited because a server has other users."""
 CHOICES = {
     "task": get_args(TaskName),
     "norm_position": NORM_POSITIONS,
@@ -56,22 +56,22 @@ def live_plan(
     seed: int = 1,
     leak: str = "",
 ) -> TrainingPlan:
-    """The plan of a live training run; the same plan gives the same weights.
+    """The plan of a live training run; equal plans give equal weights.
 
     Args:
         task: a built-in task.
-        n_layers: of the encoder, and of the decoder.
+        n_layers: number of encoder layers, and of decoder layers.
         n_heads: attention heads per layer.
         d_model: width of the residual stream; the feed-forward is four times as wide.
         norm_position: one of NORM_POSITIONS.
         steps: number of updates.
         peak: highest learning rate.
-        schedule: of the learning rate after warmup.
-        seed: of initial weights and sentences.
+        schedule: learning rate schedule after warmup.
+        seed: seed of initial weights and sentences.
         leak: a change that leaks the labels, one of transformer.training.leaks; empty for none.
 
     Raises:
-        PlanError: for an unknown choice, or a number out of range.
+        PlanError: for an unknown option value, or a number out of range.
     """
     _check(dict(locals()))
     return TrainingPlan(
@@ -84,7 +84,7 @@ def live_plan(
             n_decoder_layers=n_layers,
             d_ff=4 * d_model,
             max_len=MAX_LEN[task],
-            dropout=0.0,  # it would slow these short runs of small models
+            dropout=0.0,  # it would slow down short runs of small models
             norm_position=norm_position,
             leak=leak,
         ),

@@ -22,12 +22,12 @@ from transformer.training.prepare import new_model, task_coders
 from transformer.training.snapshots import History, load_snapshot
 
 ALIVE, STOP = b".", b"s"
-"""Messages from the server to the process: a user is there; save and end."""
+"""Messages from the server to the process: "a user is present" and "save and end"."""
 
 Ending = Literal["finished", "stopped", "deserted", "failed"]
 
 N_LATEST = 20
-"""Latest updates over which the speed is averaged."""
+"""Number of latest updates over which the speed is averaged."""
 
 _STEP = "step"
 
@@ -50,7 +50,7 @@ class LearningCurves:
     """The metrics of a live run so far.
 
     Attributes:
-        history: of the updates.
+        history: loss and learning rate of the updates.
         checked_steps: steps at which held-out sentences were translated.
         exact: share of exact translations at each of these steps.
         tokens_per_second: labels per second, averaged over the latest updates; 0 before the first.
@@ -71,12 +71,12 @@ class LiveFolder(TrainingFolder):
         self._ended = self.path / "ended.json"
 
     def begin(self, plan: TrainingPlan) -> None:
-        """Make the folder and write the choices. Raises OSError."""
+        """Create the folder and write the options. Raises OSError."""
         self.path.mkdir(parents=True)
         self.save_plan(plan)
 
     def show_weights(self, model: Transformer, step: int) -> None:
-        """Publish the weights of a step, whole or not at all. Raises OSError."""
+        """Publish a step's weights, atomically. Raises OSError."""
         write_tensors(self._shown, copy_weights(model), {_STEP: str(step)})
 
     def shown_at(self) -> int | None:
@@ -91,11 +91,11 @@ class LiveFolder(TrainingFolder):
             return int(file.metadata()[_STEP])
 
     def read_weights(self, plan: TrainingPlan, step: int | None = None) -> tuple[int, LoadedModel]:
-        """The published weights, or the snapshot of a step, as a frozen model with its step.
+        """The step and frozen model of the published weights, or of a step's snapshot.
 
         Raises:
             OSError: when there are none.
-            CheckpointError: when vocabularies or weights can't be read.
+            CheckpointError: when the vocabularies or weights can't be read.
         """
         assert plan.data.task is not None
         task = TASKS[plan.data.task]
@@ -122,11 +122,11 @@ class LiveFolder(TrainingFolder):
             return None
 
     def forget_ended(self) -> None:
-        """Remove the record, before a new process starts."""
+        """Remove the record before a new process starts."""
         self._ended.unlink(missing_ok=True)
 
     def read_curves(self) -> LearningCurves:
-        """The metrics so far, without a line that is still being written."""
+        """The metrics so far, without a line still being written."""
         lines = read_lines(self.metrics)
         updates = [line for line in lines if "loss" in line]
         checks = [line for line in lines if "exact" in line]

@@ -1,4 +1,4 @@
-"""Live training runs as the server controls them: start, stop, resume, read; and their number."""
+"""Server-side control of live training runs: start, stop, resume, read, and limit their number."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from transformer.training.snapshots import saved_snapshots
 
 Status = Literal["starting", "running", "stopping", "stopped", "deserted", "finished", "failed"]
 ACTIVE: tuple[Status, ...] = ("starting", "running", "stopping")
-"""Statuses in which a run has a process."""
+"""Statuses of a run that has a process."""
 
 SILENCE_SECONDS = 90.0
-"""A run stops after this time without a request. Browsers wake hidden pages once a minute."""
+"""A run stops after this time without a request. Browsers wake hidden pages only once a minute."""
 _WORKER = "transformer.training.live.worker"
 
 
 class FullError(RuntimeError):
-    """The maximum number of live runs is active."""
+    """The maximum number of live runs is already active."""
 
 
 class TrainingSlots:
     """The limit on simultaneous live runs.
 
     Args:
-        count: at least 1.
+        count: most simultaneous runs, at least 1.
     """
 
     def __init__(self, count: int) -> None:
@@ -41,7 +41,7 @@ class TrainingSlots:
         self._free = threading.BoundedSemaphore(count)
 
     def take(self) -> None:
-        """Take a slot; raises FullError when there is none."""
+        """Take a slot; raises FullError if none is free."""
         if not self._free.acquire(blocking=False):
             others = "one training run is" if self.count == 1 else f"{self.count} training runs are"
             raise FullError(
@@ -50,20 +50,20 @@ class TrainingSlots:
             )
 
     def give_back(self) -> None:
-        """Give a slot back."""
+        """Release a slot."""
         self._free.release()
 
 
 class LiveTraining:
-    """One live run, with a temporary folder that is removed when the run is closed or garbage-collected.
+    """One live run; its temporary folder is removed when the run is closed or garbage-collected.
 
     Args:
-        plan: of the run.
-        slots: one is taken while a process runs.
+        plan: the run's plan.
+        slots: a slot is taken while the process runs.
         silence: seconds without `keep_alive` after which the process saves and ends.
 
     Raises:
-        OSError: when its folder can't be made.
+        OSError: when its folder can't be created.
     """
 
     def __init__(self, plan: TrainingPlan, slots: TrainingSlots, *, silence: float = SILENCE_SECONDS) -> None:
@@ -80,7 +80,7 @@ class LiveTraining:
         self._models: dict[int, LoadedModel] = {}
 
     def start(self) -> None:
-        """Start or resume; does nothing while it is active.
+        """Start or resume the run; does nothing while it is active.
 
         Raises:
             FullError: when all slots are taken.
@@ -103,18 +103,18 @@ class LiveTraining:
             self._reaper.start()
 
     def stop(self) -> None:
-        """Request that it saves and ends after the current update."""
+        """Ask the process to save and end after the current update."""
         with self._lock:
             self._is_stopping = True
             self._say(STOP)
 
     def keep_alive(self) -> None:
-        """Tell it that a user is there."""
+        """Tell the process that a user is present."""
         with self._lock:
             self._say(ALIVE)
 
     def close(self) -> None:
-        """End it at once and remove its folder."""
+        """Kill the process and remove the folder."""
         with self._lock:
             if self._process is not None:
                 self._process.kill()
@@ -122,13 +122,13 @@ class LiveTraining:
             self._temporary.cleanup()
 
     def settle(self) -> None:
-        """Wait until the slot of an ended process is free."""
+        """Wait until an ended process has released its slot."""
         if self._reaper is not None:
             self._reaper.join()
 
     @property
     def task(self) -> TaskName:
-        """The built-in task that it learns."""
+        """The built-in task of the run."""
         assert self.plan.data.task is not None
         return self.plan.data.task
 
@@ -139,17 +139,17 @@ class LiveTraining:
 
     @property
     def process_id(self) -> int | None:
-        """Id of the latest process; None before the first."""
+        """Process id of the latest process; None before the first."""
         return None if self._process is None else self._process.pid
 
     @property
     def is_active(self) -> bool:
-        """True if its status is one of `ACTIVE`."""
+        """True if the status is in `ACTIVE`."""
         return self.status in ACTIVE
 
     @property
     def status(self) -> Status:
-        """Its current status, or how it ended."""
+        """The current status, or how the run ended."""
         with self._lock:
             ended = self._ended()
             if ended is not None:
@@ -160,7 +160,7 @@ class LiveTraining:
 
     @property
     def message(self) -> str:
-        """The error; empty if there is none."""
+        """The error message; empty if there is none."""
         with self._lock:
             ended = self._ended()
             return "" if ended is None else ended.message
@@ -170,7 +170,7 @@ class LiveTraining:
         return self.folder.read_curves()
 
     def model(self, step: int | None = None) -> tuple[int, LoadedModel] | None:
-        """The model as it is now, or at one of `moments`, with its step; None before there is one.
+        """The step and model: the latest, or at one of `moments`; None before the first.
 
         Raises:
             OSError: for a step without a snapshot.
@@ -188,14 +188,14 @@ class LiveTraining:
             return shown, self._models[shown]
 
     def moments(self) -> tuple[int, ...]:
-        """The steps with a snapshot, rising."""
+        """The steps with a snapshot, ascending."""
         return saved_snapshots(self.folder.out)
 
     def _ended(self) -> Ended | None:
-        """How it ended: as the process recorded, or by its exit status; None while it runs."""
+        """How the run ended, from the process's record or its exit status; None while it runs."""
         if self._process is None:
             return Ended("stopped")
-        status = self._process.poll()  # before reading the record, which may be written in between
+        status = self._process.poll()  # before the record is read: it may be written in between
         record = self.folder.read_ended()
         return record if record or status is None else Ended("failed", _crash(status))
 
@@ -204,7 +204,7 @@ class LiveTraining:
             return
         try:
             self._process.stdin.write(what)
-        except (OSError, ValueError):  # it has just ended, and the pipe is broken or closed
+        except (OSError, ValueError):  # the process has just ended: the pipe is broken or closed
             return
 
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -218,12 +218,12 @@ class LiveTraining:
             start_new_session=True,
         )
         assert process.stdin is not None
-        if hasattr(os, "set_blocking"):  # not on Windows, where a full pipe waits
+        if hasattr(os, "set_blocking"):  # not on Windows, where a full pipe blocks
             os.set_blocking(process.stdin.fileno(), False)
         return process
 
     def _reap(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for a process to end, so that it leaves no zombie and frees its slot."""
+        """Wait for a process to end, so that it does not become a zombie and its slot is released."""
         process.wait()
         self._slots.give_back()
         assert process.stdin is not None
@@ -237,7 +237,7 @@ class UserTraining:
         slots: shared by all users.
 
     Attributes:
-        training: the latest one; None before the first.
+        training: the latest run; None before the first.
     """
 
     def __init__(self, slots: TrainingSlots) -> None:
@@ -245,11 +245,11 @@ class UserTraining:
         self._slots = slots
 
     def begin(self, plan: TrainingPlan) -> None:
-        """Start a run, which replaces the previous one.
+        """Start a run that replaces the previous one.
 
         Raises:
-            FullError: when all slots are taken; a previous run that is over is kept.
-            OSError: when no process can be started, or its folder can't be made.
+            FullError: when all slots are taken; a previous run that has ended is then kept.
+            OSError: when no process can be started, or the folder can't be created.
         """
         if self.training is not None:
             if self.training.is_active:
@@ -266,7 +266,7 @@ class UserTraining:
         self.training = training
 
     def close(self) -> None:
-        """End the run and remove it."""
+        """Kill the run and remove it."""
         if self.training is not None:
             self.training.close()
             self.training = None

@@ -1,8 +1,8 @@
 """The process of a live training run: `python -m transformer.training.live.worker FOLDER SECONDS`.
 
-It trains, saves and publishes its weights. The server reports through standard input that a user is still
-there: after SECONDS without a message it saves and ends. When standard input is closed, because the server is
-gone, it removes its folder and ends.
+It trains, saves and publishes its weights. The server reports on standard input that a user is still present:
+after SECONDS without a message the process saves and ends. When standard input is closed, because the server
+is gone, it removes its folder and ends.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ SAVE_SECONDS = 10.0
 
 
 class Audience(Stop, Protocol):
-    """A source of stop requests that knows whether users are there."""
+    """A source of stop requests that knows whether a user is present."""
 
     @property
     def is_deserted(self) -> bool:
-        """True if the run stops because no user was there for too long."""
+        """True if the run stops because no user was present for too long."""
         ...
 
 
 class Listener:
-    """Reads the server's messages in its own thread.
+    """Reads the server's messages in a thread.
 
     Args:
         silence: seconds without a message after which the run is deserted.
@@ -70,7 +70,7 @@ class Listener:
 
     @property
     def is_deserted(self) -> bool:
-        """True if the server was silent for too long, without requesting a stop."""
+        """True if the server was silent for too long without requesting a stop."""
         if self._stop_requested or self.is_orphaned:
             return False
         return time.monotonic() - self._last_message > self._silence
@@ -83,7 +83,7 @@ class Listener:
 
 
 def train(folder: LiveFolder, audience: Audience) -> Ended:
-    """Train by the plan in a folder; errors become messages."""
+    """Train according to the folder's plan; errors become messages."""
     try:
         return _train(folder, folder.saved_plan(), audience)
     except NonFiniteError as error:
@@ -127,7 +127,7 @@ def _train(folder: LiveFolder, plan: TrainingPlan, audience: Audience) -> Ended:
 
 
 def exact_share(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> float:
-    """The share of held-out pairs that a model in training translates exactly."""
+    """Share of held-out pairs that a model in training translates exactly."""
     loaded.model.eval()
     right = sum(translation.exact for translation in translations(loaded, pairs))
     loaded.model.train()
@@ -135,7 +135,7 @@ def exact_share(loaded: LoadedModel, pairs: Sequence[SentencePair]) -> float:
 
 
 def work(folder: Path, silence: float) -> None:
-    """Run a live run and record how it ended."""
+    """Execute a live run and record how it ended."""
     listener, live_folder = Listener(silence), LiveFolder(folder)
     if hasattr(os, "nice"):
         os.nice(NICENESS)
@@ -150,4 +150,4 @@ def work(folder: Path, silence: float) -> None:
 
 if __name__ == "__main__":
     work(Path(sys.argv[1]), float(sys.argv[2]))
-    os._exit(0)  # everything is written, and a normal exit takes seconds on a busy machine
+    os._exit(0)  # everything is saved, and a normal exit takes seconds on a busy machine

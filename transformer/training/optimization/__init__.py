@@ -1,1 +1,1 @@
-"""How weights are moved: the loss, the learning rate, Adam, and the processes that share the work."""
+"""Optimization: loss, learning rate schedules, Adam, and parallel processes."""

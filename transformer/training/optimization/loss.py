@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 _ROWS = 64
-"""Tokens whose logits are processed together, few enough for a core's cache."""
+"""Number of tokens whose logits are processed together, few enough for a core's cache."""
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """The loss together with its gradient, softmax(logits) - wanted.
+    """The loss and, in the same pass, its gradient: softmax(logits) - target distribution.
 
-    The logits are an update's largest tensor. Composed from torch's operations the loss would pass over them
-    a dozen times; here it passes once, a few rows at a time.
+    The logits are the largest tensor of an update. Composed of torch operations, the loss would pass over
+    them a dozen times; this passes over them once, a few rows at a time.
     """
 
     @staticmethod
@@ -45,14 +45,14 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        (gradient,) = ctx.saved_tensors  # used here only, so it may be scaled in place
+        (gradient,) = ctx.saved_tensors  # not used elsewhere, so it can be scaled in place
         return gradient.mul_(grads[0].to(gradient.dtype)).to(ctx.kind), None, None, None
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, smoothing: float, pad_id: int) -> Tensor:
-    """Label-smoothed cross-entropy in nats, summed over all labels but padding.
+    """Label-smoothed cross-entropy in nats, summed over all labels except padding.
 
-    The label has 1 - smoothing of the wanted distribution; the rest is uniform over all V words, including
+    In the target distribution the label has 1 - smoothing; the rest is uniform over all V words, including
     the label. Divide by `count_labels` for the mean per token.
 
     Args:
@@ -62,7 +62,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, smoothing: float, pad_id: i
         pad_id: the label to ignore.
 
     Returns:
-        A scalar; float32, or float64 for such logits.
+        A scalar in float32, or float64 for float64 logits.
     """
     apply: Callable[..., Tensor] = _SmoothedCrossEntropy.apply
     return apply(logits.flatten(0, -2), labels.flatten(), smoothing, pad_id)

@@ -1,4 +1,4 @@
-"""The processes of one training run, one per GPU, on one or several machines, started by torchrun."""
+"""The processes of a training run, started by torchrun: one per GPU, on one or several machines."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 _PATIENCE = timedelta(days=7)
-"""How long processes wait for each other, while one encodes a corpus say. The end of a process is noticed at
-once, as its connections close and torchrun ends the others."""
+"""How long processes wait for each other, for example while one encodes a corpus.
+
+A process that ends is noticed at once: its connections close, and torchrun ends the others.
+"""
 
 
 class RanksError(RuntimeError):
@@ -24,12 +26,12 @@ class RanksError(RuntimeError):
 
 @dataclass(frozen=True)
 class Ranks:
-    """The processes that train one model together.
+    """The processes that train a model together.
 
     Attributes:
-        rank: of this process, from 0.
+        rank: rank of this process, from 0.
         count: number of processes.
-        control: their group for exchanging numbers on the CPU; None for one process.
+        control: process group for exchanging values on the CPU; None for one process.
     """
 
     rank: int = 0
@@ -42,7 +44,7 @@ class Ranks:
         return self.rank == 0
 
     def total(self, value: float) -> float:
-        """The sum of a number over all processes, in each of them."""
+        """The sum of a value over all processes, available in each of them."""
         if self.control is None:
             return value
         numbers = torch.tensor([value], dtype=torch.float64)
@@ -50,7 +52,7 @@ class Ranks:
         return float(numbers)
 
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """A CPU tensor of the same shape from every process, by rank."""
+        """The CPU tensors of all processes, which have the same shape, by rank."""
         if self.control is None:
             return [tensor]
         tensors = [torch.empty_like(tensor) for _ in range(self.count)]
@@ -62,7 +64,7 @@ class Ranks:
         self.total(0)
 
     def together(self, model: nn.Module) -> nn.Module:
-        """Wrap a model so that backward averages the gradients of all processes."""
+        """Wrap a model so that the backward pass averages gradients over all processes."""
         if self.control is None:
             return model
         device = next(model.parameters()).device
@@ -82,7 +84,7 @@ def launched_ranks() -> int:
 
 
 def own_device(device: torch.device) -> torch.device:
-    """The device of this process: each has its own GPU.
+    """The device of this process; each has its own GPU.
 
     Raises:
         RanksError: for more processes than GPUs, or a device that processes can't share.
@@ -118,4 +120,4 @@ def join_ranks(device: torch.device) -> Iterator[Ranks]:
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=_PATIENCE)
     control = dist.new_group(backend="gloo", timeout=_PATIENCE)
     yield Ranks(dist.get_rank(), dist.get_world_size(), control)
-    dist.destroy_process_group()  # not after an error: it would wait for ended processes
+    dist.destroy_process_group()  # not after an error, when it would wait for dead processes

@@ -1,4 +1,4 @@
-"""Learning rate schedules, by step from 1."""
+"""Learning rate schedules; steps count from 1."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def paper_rate(step: int, *, d_model: int, warmup_steps: int) -> float:
 
 
 def inverse_root_rate(step: int, *, peak: float, warmup_steps: int) -> float:
-    """The paper's schedule with a given peak."""
+    """The paper's schedule, scaled to a given peak."""
     return peak * min(step / warmup_steps, math.sqrt(warmup_steps / step))
 
 
 def linear_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
     """Rise linearly to the peak, then fall linearly to almost 0 at the last step.
 
-    If the length of the run is known, this gives a better model than the paper's schedule (section 5.3,
+    If the length of the run is known, this trains a better model than the paper's schedule (section 5.3,
     equation 3), whose rate stays high.
     """
     rise = step / warmup_steps

@@ -1,4 +1,4 @@
-"""Updates of a model: loss, gradient, clipping, Adam."""
+"""Updates a model: loss, gradient, clipping, Adam."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from transformer.training.optimization.ranks import ALONE, Ranks
 Precision = Literal["float32", "bfloat16", "float16"]
 
 MOST_SKIPPED = 40
-"""Consecutive updates that float16 may skip. Each halves the loss scale, which then can't be the cause."""
+"""Most consecutive updates that float16 may skip: each halves the loss scale, so more have another cause."""
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss, a gradient or weights are not finite; the model is as before the update."""
+    """A loss, a gradient or weights are not finite; the model is unchanged by the update."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class TrainingStep:
 
     Attributes:
         step: from 1.
-        loss: before the update, mean over the labels of all batches, in nats, with label smoothing.
+        loss: loss before the update in nats, with label smoothing: the mean over the labels of all batches.
         n_tokens: number of labels.
-        learning_rate: of this update.
-        gradient_norm: before clipping.
+        learning_rate: learning rate of this update.
+        gradient_norm: gradient norm before clipping.
         skipped: True if the weights were not updated because the gradient was not finite in float16.
     """
 
@@ -55,12 +55,12 @@ class Trainer:
 
     Args:
         model: its parameters change; batches are copied to its device.
-        rate: the learning rate of a step, from 1.
+        rate: returns the learning rate of a step, from 1.
         smoothing: label smoothing (section 5.4).
-        max_gradient_norm: gradients are clipped to it.
-        precision: of matrix products; weights, sums and the optimizer stay in float32. float16 needs a GPU,
-            and scales the loss to keep small gradients from vanishing.
-        compiled: use torch.compile; the first updates then take long.
+        max_gradient_norm: norm that gradients are clipped to.
+        precision: precision of matrix products; weights, sums and the optimizer stay in float32. float16
+            needs a GPU and loss scaling, which keeps small gradients from vanishing.
+        compiled: whether to use torch.compile; the first updates are then slow.
         ranks: the processes that train together.
 
     Attributes:
@@ -99,13 +99,13 @@ class Trainer:
         return self.model.generator.weight.device
 
     def update(self, batches: Sequence[Batch]) -> TrainingStep:
-        """Make one update by the gradient of one or several batches.
+        """Make one update with the gradient of one or several batches.
 
         Args:
-            batches: of this process, at least one, equally many in every process.
+            batches: this process's batches: at least one, and the same number in every process.
 
         Raises:
-            NonFiniteError: when the loss or the gradient is not finite; nothing has changed then.
+            NonFiniteError: when the loss or the gradient is not finite; the model is then unchanged.
         """
         pad_id = self.model.config.pad_id
         n_labels = sum(count_labels(batch.labels, pad_id=pad_id) for batch in batches)
@@ -118,7 +118,7 @@ class Trainer:
         loss = torch.zeros((), device=self.device)
         for number, batch in enumerate(batches, start=1):
             with self._alone_unless(number == len(batches)):
-                # The gradients of processes are averaged, but their sum is wanted: hence ranks.count.
+                # Gradients are averaged over processes, but the sum is needed: hence the factor ranks.count.
                 part = self._loss(batch.to(self.device)) / (n_tokens / self.ranks.count)
                 torch.autograd.backward(self.scaler.scale(part))
             loss += part.detach()
@@ -128,7 +128,7 @@ class Trainer:
         return TrainingStep(self.step, mean_loss, n_tokens, learning_rate, gradient_norm, skipped)
 
     def _alone_unless(self, is_last: bool) -> AbstractContextManager[None]:
-        """Let processes exchange gradients only with the last batch of an update."""
+        """Exchange gradients between processes only with the last batch of an update."""
         if isinstance(self._together, DistributedDataParallel) and not is_last:
             return self._together.no_sync()
         return nullcontext()

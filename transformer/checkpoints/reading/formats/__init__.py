@@ -1,1 +1,1 @@
-"""The formats of files of weights: readers, and descriptions of formats that are not read."""
+"""Readers for the supported weight formats, and descriptions of unsupported ones."""

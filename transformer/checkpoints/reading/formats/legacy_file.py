@@ -1,7 +1,7 @@
 """The format of torch.save before PyTorch 1.6: five pickles, then the bytes of the storages.
 
-The pickles are a magic number, the version of the format, facts about the machine, what was saved, and the
-keys of the storages in their order. Each storage is a count of its numbers in 8 bytes, then the numbers.
+The pickles are a magic number, the format version, facts about the machine, the saved object, and the storage
+keys in file order. Each storage is its item count in 8 bytes, then the items.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transformer.errors import CheckpointError, shown
 FORMAT = "torch before 1.6"
 _MAGIC = 0x1950A86A20F9469CFC6C
 _BEGINNINGS = (b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", b"L119547037146038801333356L\n.")
-"""The magic number as pickles of protocol 2 to 5 have it, and of protocol 1."""
+"""The magic number pickled with protocols 2 to 5, and with protocol 1."""
 _MAGIC_WITHIN = 64
 _VERSION = 1001
 _COUNT_BYTES = 8
@@ -34,20 +34,20 @@ _DAMAGED = "is cut off or damaged: copy or download it again."
 
 
 def looks_like_legacy(head: bytes) -> bool:
-    """True if a file with this beginning is in this format."""
+    """True if a file that starts with these bytes is in this format."""
     return any(beginning in head[:_MAGIC_WITHIN] for beginning in _BEGINNINGS)
 
 
 def read_legacy(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsFile:
-    """Read the pickles at the beginning and find the bytes of the tensors after them.
+    """Read the pickles at the start and locate the tensor data after them.
 
     Args:
-        file: of this format.
-        limits: beyond which files are refused.
-        wanted: which weights are taken where there is a choice, as in SavedWeights.
+        file: a file in this format.
+        limits: files that exceed these are refused.
+        wanted: which set of weights to take where there are several, as in SavedWeights.
 
     Raises:
-        CheckpointError: when anything is not as torch.save wrote it.
+        CheckpointError: when the file differs from what torch.save writes.
     """
     content = file.read(0, min(file.size, limits.max_header_bytes))
     try:
@@ -80,7 +80,7 @@ def _check_byte_order(machine: Any) -> None:
 
 
 def _blocks(file: RegularFile, keys: Any, storages: dict[str, Storage], at: int) -> dict[str, Block]:
-    """The place of each storage's bytes, for the storages that are read."""
+    """The location of each storage whose dtype is supported."""
     if not isinstance(keys, list):
         raise CheckpointError(_DAMAGED)
     blocks: dict[str, Block] = {}

@@ -1,9 +1,9 @@
-"""NumPy's archives of arrays, as Marian keeps its models: a zip whose entries are .npy files, not compressed.
+"""NumPy's .npz archives, Marian's model format: an uncompressed zip of .npy files.
 
 https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
-The head of an array is a dictionary in Python's syntax; here it must be the one line that NumPy and Marian
-write, and nothing evaluates it.
+An array's header is a Python dictionary literal. It must match the one line that NumPy and Marian write, and
+is never evaluated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MARIAN_CONFIG = "special:model.yml"
 _MAGIC = b"\x93NUMPY"
 _SUFFIX = ".npy"
 _NAME_LENGTH_AT, _NAME_AT = 26, 30
-"""In the local header of a zip's first entry."""
+"""Offsets in the local header of a zip's first entry."""
 _LONGEST_HEAD = 4_096
 _LONGEST_CONFIG = 2**20
 _HEAD = re.compile(
@@ -39,7 +39,7 @@ _HEAD = re.compile(
 )
 _DTYPES = {"<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "|u1": "U8"}
 _BYTES = ("|i1", "<i1", "|u1", "|S1")
-"""How the text of the configuration may be kept."""
+"""Dtypes allowed for the text of the configuration."""
 _AGAIN = "copy or download it again"
 
 
@@ -50,16 +50,16 @@ class _Head(NamedTuple):
 
 
 def looks_like_npz(head: bytes) -> bool:
-    """True if the first entry of a zip is a NumPy array."""
+    """True if the first entry of the zip is a NumPy array."""
     n_name = int.from_bytes(head[_NAME_LENGTH_AT : _NAME_LENGTH_AT + 2], "little")
     return head.startswith(ZIP_MAGIC) and head[_NAME_AT : _NAME_AT + n_name].endswith(_SUFFIX.encode())
 
 
 def read_npz(file: RegularFile, limits: Limits) -> WeightsFile:
-    """Find the arrays in an archive; Marian's configuration becomes an extra, as text.
+    """Locate the arrays in an archive; Marian's configuration is returned as text in `extras`.
 
     Raises:
-        CheckpointError: when anything in it is not as NumPy writes arrays of numbers.
+        CheckpointError: when the archive differs from how NumPy writes numeric arrays.
     """
     tensors: dict[str, TensorView] = {}
     extras = {}
@@ -83,7 +83,7 @@ def read_npz(file: RegularFile, limits: Limits) -> WeightsFile:
 
 
 def _read_head(file: RegularFile, entry: ZipEntry, name: str) -> _Head:
-    """Read the header of an array: magic, version, its length, and one line of text."""
+    """Read an array's header: magic, version, header length, and one line of text."""
     what = f"the array {shown(name)}"
     start = file.read(entry.offset, min(12, entry.n_bytes))
     n_length = 2 if start[6:7] == b"\x01" else 4
@@ -109,7 +109,7 @@ def _read_head(file: RegularFile, entry: ZipEntry, name: str) -> _Head:
 
 
 def _view(entry: ZipEntry, head: _Head, name: str, limits: Limits) -> TensorView:
-    """The place of an array's numbers. The archive's checksum covers the header too, so both are one block."""
+    """The array's data. The zip's checksum also covers the .npy header, so both are in one block."""
     what = f"the array {shown(name)}"
     if head.dtype not in _DTYPES:
         raise CheckpointError(

@@ -1,4 +1,4 @@
-"""Refusal of quantised weights, recognised by the names of their tensors."""
+"""Refuses quantised weights, recognised by their tensor names and dtypes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _METHODS = (
     ("compressed-tensors", {"weight_packed"}),
     ("8-bit floating point (FP8)", {"weight_scale_inv"}),
 )
-"""Method of quantisation, and the last parts of its tensors' names, all of which must be there."""
+"""Quantisation method, and the last parts of its tensor names, all of which must be present."""
 _FLOAT8 = "F8_"
 
 
 def check_not_quantised(names: Iterable[str], dtypes: Iterable[str] = ()) -> None:
-    """Refuse quantised weights, whatever a configuration says.
+    """Refuse quantised weights, regardless of any configuration.
 
     Args:
-        names: of all tensors of a file.
-        dtypes: of safetensors.
+        names: names of all tensors in a file.
+        dtypes: safetensors' names of their dtypes.
 
     Raises:
-        CheckpointError: that names the method and what shows it.
+        CheckpointError: names the method and the evidence for it.
     """
     last = {name.rpartition(".")[2] for name in names}
     for method, shows in _METHODS:

@@ -1,4 +1,4 @@
-"""The safetensors format: the length of the header, the header in JSON, then the tensors' bytes without gaps.
+"""The safetensors format: header length, JSON header, then the tensors' bytes without gaps.
 
 https://github.com/huggingface/safetensors#format
 """
@@ -27,15 +27,15 @@ _DAMAGED = "copy or download it again"
 
 
 def looks_like_safetensors(head: bytes) -> bool:
-    """True if a file with this beginning is a safetensors file."""
+    """True if a file that starts with these bytes is a safetensors file."""
     return head[_LENGTH_BYTES : _LENGTH_BYTES + 1] == b"{"
 
 
 def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
-    """Read the header of a safetensors file and check it.
+    """Read and check the header of a safetensors file.
 
     Raises:
-        CheckpointError: when anything in it is not as it must be.
+        CheckpointError: when the header violates the format.
     """
     if file.size < _LENGTH_BYTES:
         raise CheckpointError(f"is no safetensors file, it has {file.size} bytes: {_DAMAGED}.")
@@ -126,7 +126,7 @@ def _whole_numbers(values: Any) -> bool:
 
 
 def _check_layout(blocks: Iterable[Block], begin: int, end: int) -> None:
-    """Check that every byte after the header belongs to one tensor."""
+    """Check that every byte after the header belongs to exactly one tensor."""
     at = begin
     for block in sorted(blocks, key=lambda block: block.offset):
         if block.offset < at:

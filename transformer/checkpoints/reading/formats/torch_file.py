@@ -1,4 +1,4 @@
-"""The format of torch.save since PyTorch 1.6: a zip with a pickle (data.pkl) and an entry per storage."""
+"""The format of torch.save since PyTorch 1.6: a zip with a pickle (data.pkl) and one entry per storage."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ PICKLE, BYTE_ORDER = "data.pkl", "byteorder"
 _AGAIN = f"save it again with {SAVE_WEIGHTS}"
 
 _MOST_SHARED = 4
-"""How many names the same numbers may have: BART's embedding has this many."""
+"""How many names the same data may have on average; BART's embedding has this many."""
 _SHARED_BYTES = 2**28
-"""Up to this many tensors, any number of them may share their numbers."""
+"""Total size in bytes up to which any number of tensors may share data."""
 
 
 def read_torch(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsFile:
-    """Read the pickle of an archive of torch.save and find the bytes of its tensors.
+    """Read the pickle in a torch.save archive and locate the tensor data.
 
     Args:
         file: the archive.
-        limits: beyond which files are refused.
-        wanted: which weights are taken where there is a choice, as in SavedWeights.
+        limits: files that exceed these are refused.
+        wanted: which set of weights to take where there are several, as in SavedWeights.
 
     Raises:
-        CheckpointError: when the weights are not as torch.save writes dense tensors.
+        CheckpointError: when the weights differ from how torch.save writes dense tensors.
     """
     entries = _of_torch(read_entries(file, limits))
     pickle = entries[PICKLE]
@@ -53,16 +53,16 @@ def read_torch(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsFi
 def as_weights_file(
     file: RegularFile, saved: SavedWeights, blocks: Mapping[str, Block], form: str
 ) -> WeightsFile:
-    """Combine what a pickle says with where the numbers are.
+    """Combine a pickle's tensors with the location of their data.
 
     Args:
-        file: that was read.
+        file: the weights file.
         saved: its tensors.
-        blocks: key of a storage -> its bytes; of every storage that is needed.
+        blocks: storage key -> location of its bytes, for every storage that the tensors need.
         form: the format, as in RawCheckpoint.
 
     Raises:
-        CheckpointError: when too many tensors share the same numbers.
+        CheckpointError: when too many tensors share the same data.
     """
     tensors = {
         name: TensorView(
@@ -77,7 +77,7 @@ def as_weights_file(
 
 
 def _of_torch(entries: Mapping[str, ZipEntry]) -> dict[str, ZipEntry]:
-    """The entries, by their names inside the archive's one folder."""
+    """The entries by their names inside the archive's single folder."""
     folders = {name.partition("/")[0] for name in entries if "/" in name}
     folder = next(iter(folders), "")
     inner = {name.removeprefix(f"{folder}/"): entry for name, entry in entries.items()}
@@ -101,15 +101,15 @@ def _block(storage: Storage, entries: Mapping[str, ZipEntry]) -> Block:
 
 
 def lacking(key: str) -> CheckpointError:
-    """The message for a file without the numbers of a storage."""
+    """The error for a file that lacks a storage's data."""
     return CheckpointError(f"lacks the numbers of storage {shown(key)}: copy or download it again.")
 
 
 def check_storage(storage: Storage, due: int, n_bytes: int) -> None:
-    """Refuse a storage that has fewer or more bytes than the pickle says.
+    """Refuse a storage whose size differs from the one in the pickle.
 
     Raises:
-        CheckpointError: that says both.
+        CheckpointError: states both sizes.
     """
     if due != n_bytes:
         raise CheckpointError(
@@ -119,9 +119,9 @@ def check_storage(storage: Storage, due: int, n_bytes: int) -> None:
 
 
 def _check_sharing(tensors: Mapping[str, TensorView]) -> None:
-    """Refuse a file that would grow without bounds once each tensor has its own copy of shared numbers.
+    """Refuse a file that would grow without bounds once each tensor has its own copy of shared data.
 
-    Embeddings and generator are often shared, and in small models whole layers.
+    Embeddings and the output projection often share data, and in small models whole layers do.
     """
     stored = sum({view.block.offset: view.block.n_bytes for view in tensors.values()}.values())
     named = sum(view.n_bytes for view in tensors.values())

@@ -1,4 +1,4 @@
-"""Files that are no checkpoint, or of a format that is not read, recognised by their first bytes."""
+"""Recognises files that are not checkpoints, or in an unsupported format, by their first bytes or name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from transformer.checkpoints.reading.formats.pickles.values import SAVE_WEIGHTS
 
 HEAD_BYTES = 512
-"""How many of a file's first bytes are looked at."""
+"""Number of leading bytes examined."""
 
 _TAR_MAGIC_AT = 257
 _AGAIN = f"Open it where it was made and save it again with {SAVE_WEIGHTS}"
@@ -61,20 +61,20 @@ ENDINGS = {
     ".gguf": ("is a GGUF file of llama.cpp", "Choose the safetensors files that it was made from"),
     ".ot": ("is a file of rust-bert", _ORIGINAL),
 }
-"""File endings of other kinds of model: what they are, and what to do."""
+"""File endings of unsupported model formats -> what the file is, and what to do."""
 
 _TENSORFLOW_DATA = re.compile(r"\.data-\d{5}-of-\d{5}$")
 
 
 def describe_name(name: str) -> tuple[str, str] | None:
-    """What a file or folder of this name is, and what to do; None if it is read, or not known."""
+    """Describe a file or folder by its name, with advice; None for supported or unknown formats."""
     if _TENSORFLOW_DATA.search(name):
         return "holds the numbers of a TensorFlow checkpoint", _TENSORFLOW
     return next((said for ending, said in ENDINGS.items() if name.lower().endswith(ending)), None)
 
 
 def describe_zip(names: Collection[str]) -> str:
-    """What a zip archive is that torch.save did not write, by its entries, and what to do."""
+    """Describe a zip archive not written by torch.save by its entries, with advice."""
     if "model.weights.h5" in names:
         return f"is a file of Keras, which is not read. {_PYTORCH}."
     return f"is a zip archive that torch.save did not write: unpack it, or save it again with {SAVE_WEIGHTS}."
@@ -86,11 +86,11 @@ def is_lfs_pointer(head: bytes) -> bool:
 
 
 def describe(head: bytes, name: str = "") -> str | None:
-    """What a file with this beginning is and what to do, as the end of a sentence; None for a checkpoint.
+    """Describe an unsupported file, with advice, as a sentence without its subject; None for a checkpoint.
 
     Args:
         head: its first bytes.
-        name: its name, for kinds that begin in many ways.
+        name: its name, for formats without fixed first bytes.
     """
     if not head:
         return "is empty: copy or download it again."
@@ -116,7 +116,7 @@ def describe(head: bytes, name: str = "") -> str | None:
 
 
 def _known(head: bytes, name: str) -> Iterator[tuple[str, str]]:
-    """What it is and what to do, by its beginning or else by its name."""
+    """Descriptions and advice: by the first bytes, then by the name."""
     for beginning, kind, advice in _BEGINNINGS:
         if head.startswith(beginning):
             yield kind, advice

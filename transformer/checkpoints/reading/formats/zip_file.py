@@ -1,6 +1,6 @@
-"""The zip archives that torch.save writes: a small part of what the zip format allows.
+"""The zip archives that torch.save writes: a small subset of the zip format.
 
-Entries are stored, not compressed, one after the other before the directory. APPNOTE.TXT 6.3.10,
+Entries are uncompressed, one after the other, before the central directory. APPNOTE.TXT 6.3.10,
 https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 """
 
@@ -17,7 +17,7 @@ from transformer.errors import CheckpointError, shown
 
 ZIP_MAGIC = b"PK\x03\x04"
 _END = struct.Struct("<4s4H2IH")  # magic, 2 disks, 2 counts, directory's size and offset, comment's length
-_LOCATOR = struct.Struct("<4sIQI")  # magic, disk, offset of the long end, disks
+_LOCATOR = struct.Struct("<4sIQI")  # magic, disk, offset of the zip64 end record, disks
 _LONG_END = struct.Struct(
     "<4sQ2H2I4Q"
 )  # magic, size, 2 versions, 2 disks, 2 counts, directory's size, offset
@@ -25,7 +25,7 @@ _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _LOCAL = struct.Struct("<4s5H3I2H")
 _ENCRYPTED, _DESCRIPTOR, _STRONG, _MASKED = 1 << 0, 1 << 3, 1 << 6, 1 << 13
 _OTHER_ENTRIES = 100
-"""Entries without a tensor: the pickle, the byte order, versions."""
+"""Allowance for entries other than tensors: the pickle, the byte order, versions."""
 _SHORT, _LONG = 0xFFFF, 0xFFFFFFFF
 _DAMAGED = "is a damaged zip archive: copy or download it again."
 _AGAIN = "save it again with torch.save(model.state_dict(), 'weights.pt')"
@@ -33,7 +33,7 @@ _AGAIN = "save it again with torch.save(model.state_dict(), 'weights.pt')"
 
 @dataclass(frozen=True)
 class ZipEntry:
-    """A stored file in the archive: its name, where its bytes are in the archive, and their CRC-32."""
+    """An uncompressed file in the archive: its name, the position of its bytes, and their CRC-32."""
 
     name: str
     offset: int
@@ -41,10 +41,10 @@ class ZipEntry:
     crc: int
 
     def read(self, file: RegularFile) -> bytes:
-        """Read it whole.
+        """Read the whole entry.
 
         Raises:
-            CheckpointError: when its bytes are not the ones that were saved.
+            CheckpointError: when the bytes don't match the checksum.
         """
         content = file.read(self.offset, self.n_bytes)
         check_crc(zlib.crc32(content), self.crc, shown(self.name))
@@ -53,7 +53,7 @@ class ZipEntry:
 
 @dataclass(frozen=True)
 class _Listed:
-    """An entry of the directory; `header` is where its local header begins."""
+    """An entry of the central directory; `header` is the offset of its local header."""
 
     name: str
     flags: int
@@ -65,7 +65,7 @@ class _Listed:
 
 
 def check_crc(found: int, expected: int, name: str) -> None:
-    """Compare a checksum with the one in the archive.
+    """Compare a computed checksum with the one in the archive.
 
     Raises:
         CheckpointError: when they differ.
@@ -78,10 +78,10 @@ def check_crc(found: int, expected: int, name: str) -> None:
 
 
 def read_entries(file: RegularFile, limits: Limits) -> dict[str, ZipEntry]:
-    """Read the directory of an archive and find every entry's bytes.
+    """Read an archive's central directory and locate every entry's bytes.
 
     Raises:
-        CheckpointError: when anything in it is not as torch.save writes it.
+        CheckpointError: when the archive differs from what torch.save writes.
     """
     n_entries, start, size = _find_directory(file)
     if n_entries > limits.max_tensors + _OTHER_ENTRIES:
@@ -107,7 +107,7 @@ def read_entries(file: RegularFile, limits: Limits) -> dict[str, ZipEntry]:
 
 
 def _find_directory(file: RegularFile) -> tuple[int, int, int]:
-    """The number of entries; where the directory begins and its size."""
+    """The number of entries, and the offset and size of the central directory."""
     end = file.size - _END.size
     if end < 0 or (found := _END.unpack(file.read(end, _END.size)))[0] != b"PK\x05\x06" or found[-1]:
         raise CheckpointError(
@@ -131,7 +131,7 @@ def _find_directory(file: RegularFile) -> tuple[int, int, int]:
 
 
 def _find_long_end(file: RegularFile, end: int) -> tuple[int, tuple[int, ...]] | None:
-    """The end of a zip64 archive: where it begins, and its 2 disks, 2 counts, directory's size and offset."""
+    """The zip64 end record: its offset, and its 2 disks, 2 counts, directory size and offset."""
     at = end - _LOCATOR.size
     if at < 0:
         return None
@@ -167,7 +167,7 @@ def _listed(directory: bytes, n_entries: int) -> Iterator[_Listed]:
 
 
 def _long_values(extra: bytes, values: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Replace the values that did not fit into 32 bits with those of the zip64 field."""
+    """Replace values that did not fit into 32 bits with those of the zip64 field."""
     if _LONG not in values:
         return values
     at = 0
@@ -215,7 +215,7 @@ def _check_listed(listed: _Listed) -> None:
 
 
 def _located(file: RegularFile, listed: _Listed, limit: int) -> ZipEntry:
-    """Find an entry's bytes after its local header, which must say what the directory says."""
+    """Locate an entry's bytes after its local header, which must agree with the central directory."""
     if listed.header + _LOCAL.size > limit:
         raise CheckpointError(_DAMAGED)
     found = _LOCAL.unpack(file.read(listed.header, _LOCAL.size))
@@ -229,7 +229,7 @@ def _located(file: RegularFile, listed: _Listed, limit: int) -> ZipEntry:
         listed.method,
         listed.name.encode(),
     )
-    if not flags & _DESCRIPTOR:  # otherwise they come after the bytes
+    if not flags & _DESCRIPTOR:  # otherwise the CRC and sizes follow the data
         same = same and crc == listed.crc and {packed, n_bytes} <= {listed.n_bytes, _LONG}
     if not same:
         raise CheckpointError(

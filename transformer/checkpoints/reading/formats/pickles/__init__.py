@@ -1,1 +1,1 @@
-"""Pickles read without running anything: the interpreter, its values, and a trainer's weights in them."""
+"""Reads pickles without running code: the interpreter, its values, and the weights that trainers save."""

@@ -1,4 +1,4 @@
-"""What the calls in a pickle return: plain values for known functions, opaque objects for all others."""
+"""Results of the calls in a pickle: plain values for known functions, opaque objects for all others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.checkpoints.reading.limits import Limits, check_shape
 from transformer.errors import CheckpointError, shown
 
 _LONGEST_KEY = 80
-"""Longest name of a storage: torch uses numbers, and names are compared at each use."""
+"""Longest storage key: torch uses numbers, and keys are compared at each use."""
 _PLAIN_TENSORS = ("torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter")
 _MAKE_TENSORS = ("torch._utils._rebuild", "torch._tensor._rebuild")
 _MAKE_OBJECTS = (
@@ -35,19 +35,20 @@ _MAKE_OBJECTS = (
     "copyreg.__newobj__",
     "copy_reg.__newobj__",
 )
-"""Functions that get the class of an object; the first two also get its base and the base's content."""
+"""Functions that take an object's class; the first two also take its base class and that base's content."""
 
 
 def is_known(called: Any) -> bool:
-    """True if a call returns a plain value, so that its arguments matter."""
+    """True if the call returns a plain value, so that its arguments are read."""
     return isinstance(called, Global) and str(called) in _CALLED
 
 
 def call(called: Any, args: Any, limits: Limits) -> Any:
-    """What a call would return; nothing is called.
+    """The result that a call would have; nothing is called.
 
     Raises:
-        CheckpointError: for arguments that a known function never gets, and for calling no name.
+        CheckpointError: when a known function has invalid arguments, or something other than a function or
+            class is called.
     """
     if not isinstance(args, tuple) or not isinstance(called, Global | Opaque):
         damaged()
@@ -65,10 +66,10 @@ def call(called: Any, args: Any, limits: Limits) -> Any:
 
 
 def as_reference(reference: Any) -> Storage | StorageView | Global:
-    """What a persistent id of torch refers to: a storage, a view of one, or the class of a module.
+    """Resolve a torch persistent id: a storage, a view of one, or the class of a module.
 
-    It is ("storage", its type, key, location, number of items), since PyTorch 1.6 with no view after that,
-    and before it ("module", class, file, source) too.
+    The id is ("storage", type, key, location, number of items), before PyTorch 1.6 followed by a view; files
+    from before 1.6 also have ("module", class, file, source).
 
     Raises:
         CheckpointError: for anything else.
@@ -98,7 +99,7 @@ def as_reference(reference: Any) -> Storage | StorageView | Global:
 
 
 def _view(storage: Storage, view: Any) -> StorageView:
-    """Some of a storage's numbers: (key of its own, the first, how many)."""
+    """A view of a storage: (the view's key, first item, number of items)."""
     if not isinstance(view, tuple) or len(view) != 3:
         damaged()
     _, first, n_items = view
@@ -110,7 +111,7 @@ def _view(storage: Storage, view: Any) -> StorageView:
 
 
 def _ordered(args: tuple[Any, ...], _: Limits) -> Ordered:
-    """As OrderedDict: without arguments, or of pairs, as Python 2 wrote it."""
+    """OrderedDict: without arguments, or from pairs, as Python 2 pickled it."""
     found = Ordered()
     pairs = args[0] if len(args) == 1 else []
     if len(args) > 1 or type(pairs) is not list:
@@ -126,7 +127,7 @@ def _ordered(args: tuple[Any, ...], _: Limits) -> Ordered:
 
 
 def _default(_: tuple[Any, ...], __: Limits) -> Ordered:
-    """As defaultdict, without its factory for missing keys."""
+    """defaultdict, ignoring its default factory."""
     return Ordered()
 
 
@@ -137,7 +138,7 @@ def _counter(args: tuple[Any, ...], _: Limits) -> dict[Any, Any]:
 
 
 def _tensor(args: tuple[Any, ...], limits: Limits) -> PickledTensor:
-    """As torch._utils._rebuild_tensor_v2: storage, offset, size, stride, requires_grad, hooks, metadata."""
+    """torch._utils._rebuild_tensor_v2: storage, offset, size, stride, requires_grad, hooks, metadata."""
     if len(args) not in (6, 7):
         damaged()
     _check_no_hooks(args[5])
@@ -152,7 +153,7 @@ def _tensor(args: tuple[Any, ...], limits: Limits) -> PickledTensor:
 
 
 def _old_tensor(args: tuple[Any, ...], limits: Limits) -> PickledTensor:
-    """As torch._utils._rebuild_tensor: storage, offset, size, stride."""
+    """torch._utils._rebuild_tensor: storage, offset, size, stride."""
     for arg in args:
         for part in arg if isinstance(arg, tuple) else (arg,):
             if isinstance(part, Opaque):
@@ -179,20 +180,20 @@ def _old_tensor(args: tuple[Any, ...], limits: Limits) -> PickledTensor:
 
 
 def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """The span in the storage from a tensor's first number to its last, both included."""
+    """Number of storage items from a tensor's first element to its last, inclusive."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
 def _typed_tensor(args: tuple[Any, ...], _: Limits) -> OpaqueTensor:
-    """As torch._utils._rebuild_tensor_v3, of types without a storage of their own: none is read."""
+    """torch._utils._rebuild_tensor_v3, for dtypes without a storage class of their own: not supported."""
     dtype = args[6] if len(args) > 6 else None
     return OpaqueTensor(str(dtype) if isinstance(dtype, Global) else "torch._utils._rebuild_tensor_v3", args)
 
 
 def _of_type(args: tuple[Any, ...], limits: Limits) -> Any:
-    """As torch._tensor._rebuild_from_type_v2: function, type, arguments, attributes (left out)."""
+    """torch._tensor._rebuild_from_type_v2: function, type, arguments, attributes (ignored)."""
     if len(args) not in (3, 4) or not isinstance(args[1], Global) or not isinstance(args[2], tuple):
         damaged()
     if str(args[1]) in _PLAIN_TENSORS and args[0] in _TENSOR_MAKERS:
@@ -201,13 +202,13 @@ def _of_type(args: tuple[Any, ...], limits: Limits) -> Any:
 
 
 def _of_class(args: tuple[Any, ...], _: Limits) -> OpaqueTensor:
-    """As torch._utils._rebuild_wrapper_subclass: a class and what it is to be."""
+    """torch._utils._rebuild_wrapper_subclass: a class and its arguments."""
     kind = args[0] if args and isinstance(args[0], Global) else "torch._utils._rebuild_wrapper_subclass"
     return OpaqueTensor(str(kind), args)
 
 
 def _parameter(args: tuple[Any, ...], _: Limits) -> PickledTensor | OpaqueTensor:
-    """As torch._utils._rebuild_parameter: data, requires_grad, hooks; with its state, which is left out."""
+    """torch._utils._rebuild_parameter: data, requires_grad, hooks; and perhaps a state, which is ignored."""
     if len(args) not in (2, 3, 4) or not isinstance(args[1], bool):
         damaged()
     if isinstance(args[0], Opaque) and not isinstance(args[0], OpaqueTensor):
@@ -241,7 +242,7 @@ def _set(args: tuple[Any, ...], _: Limits) -> set[Any]:
 
 
 def _encoded(args: tuple[Any, ...], _: Limits) -> bytes:
-    """Bytes as pickle's protocol 2 writes them: text whose characters stand for one byte each."""
+    """Bytes as pickle protocol 2 writes them: text with one character per byte."""
     if len(args) != 2 or not isinstance(args[0], str) or args[1] != "latin1":
         damaged()
     try:
@@ -290,4 +291,4 @@ _TENSOR_MAKERS = tuple(
         "_rebuild_parameter_with_state",
     )
 )
-"""Functions that make the tensor for `_rebuild_from_type_v2`: not itself, which could recurse for ever."""
+"""Functions that `_rebuild_from_type_v2` may call; it is not among them, to rule out endless recursion."""

@@ -1,4 +1,4 @@
-"""The names of Python functions and classes in pickles, and why some are refused."""
+"""Names of Python functions and classes in pickles, and why some are refused."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _PROGRAMS = {
     "__torch__": "a TorchScript program",
     "torch.fx": "a traced program",
 }
-"""Modules whose functions run programs and hold no weights."""
+"""Modules whose functions run programs; no checkpoint needs them."""
 
 
 def as_global(module: str, name: str) -> Global:
-    """The name of a function or class; it stays a name.
+    """The name of a function or class, which is never looked up.
 
-    Names that only an attack uses are refused, though they would do nothing here: other programs would run
-    them, so the owner of such a file should know.
+    Names that only an attack uses are refused. They would do nothing here, but other programs would run them,
+    so the owner of such a file should know.
 
     Raises:
-        CheckpointError: says what it was and what to do.
+        CheckpointError: says what the name was and what to do.
     """
     if len(module) + len(name) > _LONGEST_NAME:
         raise CheckpointError(
@@ -51,11 +51,11 @@ def as_global(module: str, name: str) -> Global:
 
 
 def unread_tensor(what: str, name: str) -> CheckpointError:
-    """Why a weight that is more than plain numbers is not read, and what to do.
+    """The error for a weight that is more than a dense array of numbers, with what to do.
 
     Args:
         what: the weight.
-        name: of the class or function that makes it, or of its storage.
+        name: the class or function that makes it, or its storage type.
     """
     for part, reason, remedy in _KNOWN_TENSORS:
         if name.startswith(part):
@@ -82,4 +82,4 @@ _KNOWN_TENSORS = (
     ("torch._utils._rebuild_meta", "a meta tensor, a shape without numbers", "load the weights"),
     ("torch.float8", "in 8-bit floating point", "call .float() on it"),
 )
-"""First part of the name of a function that makes unusual tensors: what such a tensor is, and what to do."""
+"""Name prefix of a function that makes unusual tensors -> what such a tensor is, and what to do."""

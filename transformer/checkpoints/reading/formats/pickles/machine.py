@@ -1,7 +1,7 @@
-"""An interpreter of pickles that runs nothing: functions are names, and their results are opaque objects.
+"""A pickle interpreter that runs no code: functions are names, and their results are opaque objects.
 
-It knows the operations of protocol 2, which torch.save writes, those of Python 2, and those that other
-protocols write for the same values. https://github.com/python/cpython/blob/3.11/Lib/pickletools.py
+It supports the opcodes of protocol 2, which torch.save writes, those of Python 2, and those that other
+protocols use for the same values. https://github.com/python/cpython/blob/3.11/Lib/pickletools.py
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_STACK = 1_000_000
 MAX_MEMO = 4_000_000
 MAX_INTEGER_BYTES = 32
 _LARGEST_STEP = 1_000
-"""This many arguments may be used twice before their number is compared with the pickle's bytes."""
+"""How far the total number of arguments may exceed the number of bytes read."""
 _PROTOCOLS = range(2, 6)
 _STOP = ord(".")
 _LONG = (str, bytes, tuple, list)
@@ -39,12 +39,12 @@ _LONG = (str, bytes, tuple, list)
 
 @dataclass(frozen=True)
 class Unpickled:
-    """What is in a pickle.
+    """The contents of a pickle.
 
     Attributes:
         value: primitives, tuples, lists, sets, dictionaries, PickledTensors, Globals, Opaque objects.
-        storages: those referred to, by key.
-        end: where the pickle ends.
+        storages: the storages that are referred to, by key.
+        end: offset after the pickle.
     """
 
     value: Any
@@ -56,7 +56,7 @@ def read_pickle(content: bytes, limits: Limits, start: int = 0) -> Unpickled:
     """Read the pickle that begins at `start`; more may follow it.
 
     Raises:
-        CheckpointError: when it would run a program, or is damaged.
+        CheckpointError: when unpickling would run a program, or the pickle is damaged.
     """
     return _Machine(content, limits, start).run()
 
@@ -120,7 +120,7 @@ class _Machine:
         self._pop_to_mark()
 
     def protocol(self) -> None:
-        """The first operation of a pickle; protocol 1 has none."""
+        """The first opcode of a pickle, absent in protocol 1."""
         if self._pickle.byte() not in _PROTOCOLS:
             raise CheckpointError(
                 "has a pickle of another protocol than torch.save writes (2): save it again with "
@@ -211,7 +211,7 @@ class _Machine:
         self._call(called, args)
 
     def new_object(self) -> None:
-        """The same as calling a class; only its name is known."""
+        """Equivalent to calling the class, of which only the name is known."""
         args, made = self._pop(), self._pop()
         self._call(made, args)
 
@@ -235,10 +235,10 @@ class _Machine:
         self._push(call(called, args, self._limits))
 
     def _check_given(self, args: Any) -> None:
-        """Refuse calls whose arguments add up to more than the pickle, because many share the same ones.
+        """Refuse calls with more arguments in total than bytes read, which means that values are reused.
 
-        Otherwise a few bytes could have millions of numbers read or copied again and again. The arguments of
-        opaque objects are not read.
+        Otherwise a few bytes could cause millions of values to be read or copied again and again. The
+        arguments of opaque objects are not read.
         """
         if isinstance(args, tuple):
             self._n_given += sum(len(arg) if isinstance(arg, _LONG) else 1 for arg in args)
@@ -248,7 +248,7 @@ class _Machine:
             )
 
     def build(self) -> None:
-        """Keep the state of an opaque object; drop that of an OrderedDict (versions of modules)."""
+        """Store the state of an opaque object; drop that of an OrderedDict (module versions)."""
         state, target = self._pop(), self._top()
         if isinstance(target, Opaque):
             target.state = state
@@ -268,14 +268,14 @@ class _Machine:
         self._push(found)
 
     def number_in_text(self) -> None:
-        """A whole number in protocol 1; 00 and 01 are False and True."""
+        """An integer in protocol 1; 00 and 01 are False and True."""
         line = self._pickle.line().removesuffix("L")
         if len(line) > 2 * MAX_INTEGER_BYTES or not line.removeprefix("-").isdecimal():
             _damaged()
         self._push(line == "01" if line in ("00", "01") else int(line))
 
     def old_text(self, code: str) -> None:
-        """Text of Python 2, or bytes if it can't be decoded."""
+        """A Python 2 string: text, or bytes if it can't be decoded."""
         content = self._pickle.take(max(self._pickle.number(code), 0))
         try:
             self._push(content.decode())
@@ -343,4 +343,4 @@ _STEPS: dict[int, Callable[[_Machine], None]] = {
     ord("b"): _Machine.build,
     ord("Q"): _Machine.persistent,
 }
-"""Byte of an operation -> what it does."""
+"""Opcode -> its implementation."""

@@ -1,4 +1,4 @@
-"""Modules of torch.nn pickled whole: their tensors by name, and their settings."""
+"""Whole pickled torch.nn modules: their tensors by name, and their settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_VALUE = 80
 
 
 def is_module(value: Any) -> bool:
-    """True if an object of any class has what a module has."""
+    """True if an object has a module's attributes, whatever its class."""
     if not isinstance(value, Opaque):
         return False
     attributes = value.attributes
@@ -29,12 +29,12 @@ def is_module(value: Any) -> bool:
 
 
 def contents_of(module: Opaque) -> tuple[dict[Any, Any], ...]:
-    """A module's parameters, buffers and modules."""
+    """A module's parameters, buffers and submodules."""
     return tuple(module.attributes[name] for name in (PARAMETERS, BUFFERS, MODULES))
 
 
 def module_items(module: Opaque) -> Iterator[tuple[Any, Any]]:
-    """The entries of a module's state_dict in its order: parameters, saved buffers, submodules."""
+    """The entries of a module's state_dict in order: parameters, persistent buffers, submodules."""
     not_saved = module.attributes.get(_NOT_SAVED)
     parameters, buffers, modules = contents_of(module)
     for key, value in parameters.items():
@@ -49,9 +49,9 @@ def module_items(module: Opaque) -> Iterator[tuple[Any, Any]]:
 
 
 def module_settings(modules: Iterable[Opaque]) -> Mapping[str, Any]:
-    """The plain attributes of modules and their submodules that have the same value everywhere.
+    """Plain attributes that have the same value in all modules and submodules.
 
-    A norm's eps is called layer_norm_eps, and an activation has its name as value.
+    A norm's eps is called layer_norm_eps, and the value of an activation is its name.
     """
     told: dict[str, Any] = {}
     differ: set[str] = set()
@@ -63,7 +63,7 @@ def module_settings(modules: Iterable[Opaque]) -> Mapping[str, Any]:
 
 
 def _all_settings(modules: Iterable[Opaque]) -> Iterator[tuple[str, Any]]:
-    """The attributes of each module once, outer modules first."""
+    """The attributes of each module, once per module, outer modules first."""
     pending = deque(modules)
     found = set(map(id, pending))
     while pending:
@@ -82,7 +82,7 @@ def _settings(module: Opaque) -> Iterator[tuple[str, Any]]:
     attributes = module.attributes
     if len(attributes) > _MOST_ATTRIBUTES:
         return
-    # An attribute comes before a module of the same name, as it does when Python looks for one.
+    # An attribute takes precedence over a submodule of the same name, as in Python's attribute lookup.
     for name, value in ({_ACTIVATION: attributes[MODULES].get(_ACTIVATION)} | attributes).items():
         if not isinstance(name, str) or name.startswith("_") or len(name) > _LONGEST_VALUE:
             continue
@@ -95,7 +95,7 @@ def _settings(module: Opaque) -> Iterator[tuple[str, Any]]:
 
 
 def _activation(value: Global | Opaque) -> str:
-    """The usual name: relu for torch.nn.functional.relu or torch.nn.modules.activation.ReLU."""
+    """The activation's usual name: relu for torch.nn.functional.relu and torch.nn.modules.activation.ReLU."""
     name = str(value).rpartition(".")[2].lower()
     is_approximate = isinstance(value, Opaque) and value.attributes.get("approximate") == _TANH
     return f"{name}_{_TANH}" if is_approximate else name

@@ -1,4 +1,4 @@
-"""The bytes of a pickle, read in order and never beyond their end."""
+"""Bounds-checked sequential reading of a pickle's bytes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class EndsEarlyError(CheckpointError):
 
 
 class PickleBytes:
-    """A position in a pickle's bytes.
+    """A reading position in a pickle.
 
     Attributes:
-        at: where the next byte is.
+        at: offset of the next byte.
 
-    Each of its methods raises EndsEarlyError when there are fewer bytes than it reads.
+    Every method that reads raises EndsEarlyError when too few bytes are left.
     """
 
     def __init__(self, content: bytes, start: int) -> None:
@@ -30,16 +30,16 @@ class PickleBytes:
 
     @property
     def n_read(self) -> int:
-        """How many bytes have been read."""
+        """Number of bytes read so far."""
         return self.at - self._start
 
     @property
     def n_left(self) -> int:
-        """How many bytes are left."""
+        """Number of bytes left."""
         return len(self._content) - self.at
 
     def take(self, n_bytes: int) -> bytes:
-        """Read this many bytes."""
+        """Read `n_bytes` bytes."""
         found = self._content[self.at : self.at + n_bytes]
         if len(found) != n_bytes:
             raise EndsEarlyError(DAMAGED)
@@ -47,18 +47,18 @@ class PickleBytes:
         return found
 
     def byte(self) -> int:
-        """Read one."""
+        """Read one byte."""
         if self.at >= len(self._content):
             raise EndsEarlyError(DAMAGED)
         self.at += 1
         return self._content[self.at - 1]
 
     def number(self, code: str) -> Any:
-        """Read a number in one of the formats of `struct`."""
+        """Read a number in a `struct` format."""
         return struct.unpack(code, self.take(struct.calcsize(code)))[0]
 
     def line(self) -> str:
-        """Read text up to the end of its line, without the line break."""
+        """Read a line of text, without the line break."""
         end = self._content.find(b"\n", self.at)
         if end < 0:
             raise EndsEarlyError(DAMAGED)
@@ -71,7 +71,7 @@ def as_text(content: bytes) -> str:
     """Decode text.
 
     Raises:
-        CheckpointError: when it is no UTF-8.
+        CheckpointError: when it is not UTF-8.
     """
     try:
         return content.decode()

@@ -1,4 +1,4 @@
-"""The plain values saved with the weights: text, numbers, and lists and dictionaries of them."""
+"""Plain values saved with the weights: text, numbers, and lists and dictionaries of them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from transformer.checkpoints.reading.formats.pickles.modules import is_module
 from transformer.checkpoints.reading.formats.pickles.values import Global, Opaque
 
 NOTHING = object()
-"""The result for a value without a plain form: tensors, bytes, names of storages, most objects."""
+"""Result for values without a plain form: tensors, bytes, storages, most objects."""
 
 _MOST_VALUES = 100_000
 _MOST_CHARACTERS = 4_000_000
 _DEEPEST = 8
-"""Most values kept from inside objects; a model's settings are fewer."""
+"""Limits on the values read from inside objects; a model's settings stay far below them."""
 _PATHS = ("PosixPath", "WindowsPath", "Path", "PurePath", "PurePosixPath", "PureWindowsPath")
 _MOST_PARTS = 200
 _NUMPY_SCALARS = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
 _NUMPY_CODES = dict(zip("f8 f4 f2 b1 i8 i4 i2 i1 u8 u4 u2 u1".split(), "dfe?qihbQIHB", strict=True))
-"""NumPy's codes for kinds of numbers -> those of `struct`."""
+"""NumPy's dtype codes -> format characters of `struct`."""
 _OMEGACONF = "omegaconf."
 _WRAPPED = ("_content", "_val")
-"""The attribute in which OmegaConf's objects store their value."""
+"""Attributes in which OmegaConf's objects store their value."""
 
 
 def items_of(value: Any) -> list[tuple[Any, Any]]:
@@ -35,18 +35,18 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 class PlainValues:
-    """Makes values plain: everything in dictionaries and lists, and a limited number from inside objects."""
+    """Converts to plain values: all of a dictionary or list, a limited number from inside objects."""
 
     def __init__(self) -> None:
         self._values_left = _MOST_VALUES
         self._characters_left = _MOST_CHARACTERS
 
     def of(self, value: Any, depth: int = 0) -> Any:
-        """A value as JSON has it, or NOTHING.
+        """Convert to a JSON value, or NOTHING.
 
         Args:
-            value: outside of objects its nesting must be known to be shallow.
-            depth: in how many objects it is nested.
+            value: its nesting outside of objects must be known to be shallow.
+            depth: number of objects that it is nested in.
         """
         if depth and not self._has_room(value, depth):
             return NOTHING
@@ -68,7 +68,7 @@ class PlainValues:
         return [plain for _, plain in inner]
 
     def _has_room(self, value: Any, depth: int) -> bool:
-        """True if one more value from inside an object may be kept."""
+        """True if the limits allow one more value from inside an object."""
         n_items = len(value) if isinstance(value, (dict, list, tuple, set)) else 0
         self._values_left -= 1 + n_items
         if depth > _DEEPEST or self._values_left < 0:
@@ -95,7 +95,7 @@ class PlainValues:
 
 
 def _number(scalar: Opaque) -> Any:
-    """A NumPy number, from its kind with the byte order, and its bytes."""
+    """Convert a pickled NumPy scalar: a dtype with its byte order, and bytes."""
     if len(scalar.args) != 2:
         return NOTHING
     kind, content = scalar.args

@@ -1,4 +1,4 @@
-"""The model's tensors among everything that a trainer pickled."""
+"""Picks the model's tensors out of everything that a trainer pickled."""
 
 from __future__ import annotations
 
@@ -29,46 +29,47 @@ from transformer.checkpoints.reading.limits import Limits, check_count, check_na
 from transformer.errors import CheckpointError, shown
 
 _NOT_WEIGHTS = re.compile(r"(optim|sched|lr_sched|scaler|amp$|callbacks$|loops$|(.*_)?rng)", re.IGNORECASE)
-"""Other keys of trainers that hold tensors, when the weights are not under one key."""
+"""Keys under which trainers save tensors other than weights."""
 
 MAX_DEPTH = 32
 MAX_VALUES = 1_000_000
 MAX_CHARACTERS = 16_000_000
-"""A repeated value is counted each time: a few bytes of a pickle can refer to one text a million times."""
+"""Repeated values count every time: a few bytes of a pickle can refer to the same text a million times."""
 
 _SAVED_APART = "generator"
-"""A part of the model that OpenNMT keeps separately."""
+"""The part of the model that OpenNMT saves under a key of its own."""
 
 _MODULE_COST = 20
-"""How many values a module counts as, because it takes that much longer to read."""
+"""Number of values that a module counts as, because reading it takes longer."""
 _MOST_LOOKED_AT = 8
-"""Most arguments of a function that makes a tensor."""
+"""Number of an object's arguments searched for a tensor."""
 
 MODULE_SETTINGS = "attributes of the modules"
-"""The extra with the settings of modules that were saved whole."""
+"""Key in `extras` for the settings of modules that were saved whole."""
 
 
 class SavedWeights:
-    """The model's tensors in what a trainer saved, and the rest.
+    """A trainer's saved object, split into the model's tensors and the rest.
 
     Attributes:
-        tensors: the model's, by name; names of nested dictionaries and modules are joined by dots.
-        extras: the plain values saved with them: text, numbers, None; sets and tuples become lists.
-        left_out: top-level key, or the path of an optimizer -> how many tensors under it are not the model's.
-        choices: keys under which there are weights of the same names and shapes, the likeliest first; the
-            tensors are those of one of them. Empty where there is no choice.
+        tensors: the model's tensors by name; the keys of nested dictionaries and modules are joined by dots.
+        extras: plain values saved with them: text, numbers, None; sets and tuples become lists.
+        left_out: top-level key, or the path of an optimizer -> number of tensors under it that are not the
+            model's.
+        choices: keys of weights with the same names and shapes, the likeliest first; `tensors` has those of
+            one key. Empty without a choice.
     """
 
     def __init__(self, value: Any, limits: Limits, wanted: str = "") -> None:
-        """Sort what a pickle holds.
+        """Sort the contents of a pickle.
 
         Args:
             value: as `read_pickle` returns it.
-            limits: of names, shapes and counts.
-            wanted: which of the choices is taken, in lower case; the first if it is none of them.
+            limits: limits on names, shapes and counts.
+            wanted: which of the choices to take, in lower case; the first if it is not among them.
 
         Raises:
-            CheckpointError: when it has no named tensors, or is nested without end.
+            CheckpointError: when there are no named tensors, or the nesting is too deep.
         """
         self.tensors: dict[str, PickledTensor] = {}
         self.extras: dict[str, Any] = {}
@@ -97,7 +98,7 @@ class SavedWeights:
             self.extras.setdefault(MODULE_SETTINGS, dict(module_settings(self._modules)))
 
     def _take(self, value: Any) -> None:
-        """Take the weights out of everything that was saved."""
+        """Pick the weights out of a saved object."""
         if isinstance(value, PickledTensor):
             raise CheckpointError(f"holds one tensor without a name: save it again with {SAVE_WEIGHTS}.")
         if isinstance(value, OpaqueTensor):
@@ -131,7 +132,7 @@ class SavedWeights:
         check_dense(tensor, what)
 
     def _sort(self, values: dict[Any, Any], depth: int) -> None:
-        """Take the model's tensors out of a trainer's dictionary, descending into what holds them."""
+        """Pick the model's tensors out of a trainer's dictionary, descending to where the weights are."""
         counts = {key: self._count(value, depth + 1) for key, value in values.items()}
         possible = {
             key: value
@@ -160,7 +161,7 @@ class SavedWeights:
             self._sort(value, depth + 1)
 
     def _stays_out(self, key: Any, value: Any) -> bool:
-        """True if it is no weight, in a dictionary that also has weights."""
+        """True if an entry of a dictionary with weights is not a weight itself."""
         if isinstance(value, PickledTensor) or _wraps_tensor(value):
             return self._is_not_weights(key, value)
         averaged = isinstance(key, str) and "." not in key and is_averaged(key)
@@ -168,7 +169,7 @@ class SavedWeights:
 
     @staticmethod
     def _is_not_weights(key: Any, value: Any) -> bool:
-        # A tensor among the tensors of a state dict is a weight, whatever its name begins with.
+        # A tensor in a state dict is a weight, whatever its name begins with, unless the name contains "rng".
         return (
             isinstance(key, str)
             and "." not in key
@@ -201,7 +202,7 @@ class SavedWeights:
             check_count(len(self._unread), self._limits)
             return
         if _is_object(value) or _is_optimizer(value):
-            self._n_characters += len(name)  # a long path may lead to many, and each is written down
+            self._n_characters += len(name)  # many objects may share a long path; each is listed with it
             self._leave_out(name, value, self._count(value, 0))
             return
         if len(name) > self._limits.max_name_length:
@@ -229,7 +230,7 @@ class SavedWeights:
     def _count(self, value: Any, depth: int) -> int:
         """Count the tensors in a value, and check its nesting and size.
 
-        Objects may be nested in any way, as they are left out anyway.
+        Nesting inside objects is not limited, since they are left out anyway.
         """
         self._n_values += 1
         if isinstance(value, PickledTensor | OpaqueTensor):
@@ -247,7 +248,7 @@ class SavedWeights:
         return sum(self._count(inner, depth + 1) for _, inner in items)
 
     def _count_inside(self, found: Opaque) -> int:
-        """Count the tensors in an object; a value that was already counted in one is not counted again."""
+        """Count the tensors in an object, except values already counted in another one."""
         if id(found) in self._inside:
             return self._inside[id(found)]
         n_tensors = 0
@@ -271,17 +272,17 @@ class SavedWeights:
 
 
 def _is_optimizer(value: Any) -> bool:
-    """True if it is the state_dict of an optimizer, under any name."""
+    """True if the value is an optimizer's state_dict, under any key."""
     return isinstance(value, dict) and "state" in value and isinstance(value.get("param_groups"), list)
 
 
 def _is_object(value: Any) -> bool:
-    """True if it is neither a tensor nor a mapping with tensors."""
+    """True for an opaque object that is neither a tensor nor a module."""
     return isinstance(value, Opaque) and not isinstance(value, OpaqueTensor) and not is_module(value)
 
 
 def _wraps_tensor(value: Any) -> bool:
-    """True if it is a tensor of another kind, or was made from a tensor's numbers."""
+    """True for an unsupported kind of tensor, or an object made from a tensor or storage."""
     made_from = value.args[:_MOST_LOOKED_AT] if isinstance(value, Opaque) else ()
     return isinstance(value, OpaqueTensor) or any(
         isinstance(arg, PickledTensor | OpaqueTensor | Storage | StorageView) for arg in made_from

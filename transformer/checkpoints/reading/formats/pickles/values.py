@@ -1,4 +1,4 @@
-"""The values in pickles of checkpoints: a global is a name, an object is opaque."""
+"""The values in a checkpoint's pickles: a global is a name, an object is opaque."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORAGES = {
     "ByteStorage": "U8",
     "BoolStorage": "BOOL",
 }
-"""torch's names of the storages that are read -> the dtype of their numbers."""
+"""torch's names of the supported storages -> the dtype of their items."""
 
 UNREAD_STORAGES = {
     "CharStorage": 1,
@@ -36,12 +36,12 @@ UNREAD_STORAGES = {
     "QUInt2x4Storage": 1,
     "UntypedStorage": 1,
 }
-"""The other storages, which may be saved with the weights -> the bytes of one item."""
+"""Unsupported storages, which may be saved along with the weights -> bytes per item."""
 
 
 @dataclass(frozen=True)
 class Global:
-    """The name of a Python function or class; never looked up."""
+    """The name of a Python function or class, which is never looked up."""
 
     module: str
     name: str
@@ -52,12 +52,12 @@ class Global:
 
 @dataclass(frozen=True)
 class Storage:
-    """The numbers of one or more tensors.
+    """The data of one or more tensors.
 
     Attributes:
-        key: names them in the file.
+        key: its name in the file.
         kind: a key of STORAGES or of UNREAD_STORAGES.
-        n_items: in all.
+        n_items: total number of items.
     """
 
     key: str
@@ -67,7 +67,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class StorageView:
-    """Some of the numbers of a storage, as files from before PyTorch 0.4 may have them."""
+    """Part of a storage, which files from before PyTorch 0.4 may have."""
 
     storage: Storage
     first: int
@@ -76,7 +76,7 @@ class StorageView:
 
 @dataclass(frozen=True)
 class PickledTensor:
-    """Numbers of a storage from `start` on; a weight's are row-major and without gaps (see `check_dense`)."""
+    """Items of a storage from `start` on; weights must be row-major and contiguous (see `check_dense`)."""
 
     storage: Storage
     start: int
@@ -85,20 +85,20 @@ class PickledTensor:
 
 
 class Ordered(dict[Any, Any]):
-    """An OrderedDict or the like: the one dictionary that may be given attributes, which are left out."""
+    """An OrderedDict or similar: the only dictionary that may have attributes, which are ignored."""
 
 
 class Opaque:
     """An object of any other class: nothing is imported, looked up or called for it.
 
-    Each equals only itself, so that it can be a key without its content being read.
+    Each instance equals only itself, so it can be a key without its content being read.
 
     Attributes:
-        name: of the class or function that makes it.
-        args: what that would get.
-        state: what the object would get after that; None for nothing.
-        entries: what it would hold as a dictionary.
-        members: what it would hold as a list or set.
+        name: the class or function that makes the object.
+        args: its arguments.
+        state: the state that the object would be given afterwards, or None.
+        entries: its entries if it is a dictionary.
+        members: its items if it is a list or set.
     """
 
     __slots__ = ("args", "entries", "members", "name", "state")
@@ -115,14 +115,14 @@ class Opaque:
 
     @property
     def attributes(self) -> dict[Any, Any]:
-        """Its attributes; those in slots if there are no others."""
+        """The object's attributes; those in slots if there are no others."""
         is_split = isinstance(self.state, tuple) and len(self.state) == 2
         states = self.state if is_split else (self.state,)
         return next((state for state in states if isinstance(state, dict) and state), {})
 
     @property
     def parts(self) -> Iterator[Any]:
-        """Everything that it was made from."""
+        """All values that the object was made from."""
         yield from self.args
         yield self.state
         yield self.entries
@@ -130,13 +130,13 @@ class Opaque:
 
 
 class OpaqueTensor(Opaque):
-    """A tensor that is more than numbers in rows: of another class, sparse, quantised; `name` says which."""
+    """A tensor that is not a plain dense array (a subclass, sparse, quantised); `name` says which."""
 
     __slots__ = ()
 
 
 def damaged() -> NoReturn:
-    """Refuse what torch.save does not write.
+    """Refuse something that torch.save does not write.
 
     Raises:
         CheckpointError: always.
@@ -145,9 +145,9 @@ def damaged() -> NoReturn:
 
 
 def check_dense(tensor: PickledTensor, what: str) -> None:
-    """Refuse an empty weight, or one whose numbers are not row-major and without gaps.
+    """Refuse a weight that is empty, or not row-major and contiguous.
 
-    Optimizers and callbacks may have such tensors; they are left out, so the file is not refused for them.
+    Optimizers and callbacks may have such tensors: they are left out, so the file is not refused.
 
     Raises:
         CheckpointError: says why, calling the tensor `what`.
@@ -171,10 +171,10 @@ def check_dense(tensor: PickledTensor, what: str) -> None:
 
 
 def as_key(key: Any) -> Any:
-    """A key of a dictionary or a member of a set: itself, or something opaque.
+    """A dictionary key or set member: itself, or an opaque object in its place.
 
-    Tuples are replaced, as hashing one can take any time, and so are huge whole numbers, of which many can
-    share one hash.
+    Tuples are replaced because hashing one can take arbitrarily long, huge integers because many can share a
+    hash.
     """
     is_huge = type(key) is int and abs(key) >= _LARGEST_KEY
     if isinstance(key, Opaque) or (
@@ -185,12 +185,12 @@ def as_key(key: Any) -> Any:
 
 
 def add_to(members: set[Any], items: list[Any]) -> None:
-    """Add items to a set, and refuse one that is there already: no set is saved so.
+    """Add items to a set and refuse duplicates, which no saved set has.
 
-    Comparing the same two long texts again and again could take forever.
+    Otherwise comparing the same two long texts again and again could take forever.
 
     Raises:
-        CheckpointError: for that.
+        CheckpointError: when an item is a duplicate.
     """
     for item in map(as_key, items):
         if item in members:
@@ -199,7 +199,7 @@ def add_to(members: set[Any], items: list[Any]) -> None:
 
 
 def key_twice(key: Any) -> NoReturn:
-    """Refuse a dictionary that has a key twice.
+    """Refuse a dictionary with a duplicate key.
 
     Raises:
         CheckpointError: always.

@@ -1,4 +1,4 @@
-"""Which key of a trainer's dictionary holds the weights, and which keys hold several versions of them."""
+"""Finds the keys of a trainer's dictionary that contain the weights, or several versions of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from transformer.checkpoints.reading.formats.pickles.values import PickledTensor
 from transformer.checkpoints.reading.limits import Limits
 
 WEIGHT_KEYS = ("state_dict", "model_state_dict", "model", "module", "net")
-"""Keys under which trainers store weights, the likeliest first."""
+"""Keys under which trainers save the weights, the likeliest first."""
 
 _AVERAGED = re.compile(r"(^|_)(ema|swa|avg|average|averaged|shadow|teacher)(_|$)", re.IGNORECASE)
 _VERSIONS = re.compile(r"(^|_)(student|best|last|latest|current)(_|$)", re.IGNORECASE)
-"""Names of weights that have other versions."""
+"""Keys of weights that may have other versions."""
 _PARTS = re.compile(
     r"enc|dec|src|source|tgt|target|gen|disc|crit|emb|layer|block|head|attn|norm", re.IGNORECASE
 )
-"""Names of parts of one model, which may look alike."""
+"""Keys of parts of one model, which may have the same names and shapes."""
 _WRAPPERS = ("module.", "_orig_mod.")
 _COUNTER = "n_averaged"
 _LONGEST_KEY = 80
@@ -29,7 +29,7 @@ _LONGEST_KEY = 80
 
 @dataclass(frozen=True)
 class Home:
-    """The key of the weights, and all keys that can be chosen; none if there is only one."""
+    """The key of the weights, and all keys to choose from; none if there is only one."""
 
     key: str
     choices: tuple[str, ...] = ()
@@ -43,12 +43,12 @@ def is_averaged(key: str) -> bool:
 def find_home(
     possible: Mapping[str, Any], wanted: str, limits: Limits, *, is_state_dict: bool
 ) -> Home | None:
-    """Find where the weights are; None if everything belongs together.
+    """Find the key of the weights; None if they are not under a key of their own.
 
     Args:
         possible: key -> dictionary or module with tensors, not an optimizer's.
-        wanted: the key to take where there is a choice, in lower case.
-        limits: of names and counts.
+        wanted: the key to take where there are several, in lower case.
+        limits: limits on names and counts.
         is_state_dict: whether the dictionary also has tensors of its own.
     """
     keys = [key for key in possible if len(key) <= _LONGEST_KEY]
@@ -64,7 +64,7 @@ def find_home(
         return Home(key, tuple(alike))
     if usual or (len(possible) == 1 and (is_averaged(first) or first.isdecimal())):
         return Home(first)
-    # In a tuple, the item that looks like a state dict: `(state_dict, things to resume from)`.
+    # In a tuple, the item that looks like a state dict: `(state_dict, state for resuming)`.
     states = [key for key in keys if key.isdecimal() and _is_state_dict(possible[key])]
     return Home(states[0]) if len(states) == 1 else None
 
@@ -74,14 +74,14 @@ def _is_state_dict(value: Any) -> bool:
 
 
 def _are_versions(keys: list[str], names: Mapping[str, Any]) -> bool:
-    """True if they are versions of one model and not its parts, which may look alike."""
+    """True for versions of one model rather than its parts, which may have the same names and shapes."""
     if any(is_averaged(key) or _VERSIONS.search(key) for key in keys):
         return True
     return not any(_PARTS.search(key) for key in keys) and any("." in name for name in names)
 
 
 def _names(value: Any, limits: Limits) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of tensors, without wrappers; none if there are too many."""
+    """Names and shapes of the tensors, without wrapper prefixes; empty if there are too many."""
     found: dict[str, tuple[int, ...]] = {}
     inner = next(
         (key for key in WEIGHT_KEYS if isinstance(value, dict) and isinstance(value.get(key), dict)), None
