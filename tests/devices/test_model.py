@@ -40,6 +40,7 @@ def test_a_sentence_and_its_target(name: str, device: torch.device) -> None:
         assert isinstance(attention_maps(found.trace, attention, "masked").values, np.ndarray)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_padded_batch(name: str, device: torch.device) -> None:
     loaded = MODELS[name]()

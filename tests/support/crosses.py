@@ -1,4 +1,4 @@
-"""Parameters of a test that are left to `make test-all`: members of a list, or most pairs from two lists.
+"""Parameters of a test that are left to a slower run: members of a list, variants, or most of two lists' pairs.
 
 pytest does not publish the type of `pytest.param(...)`, so these are lists of Any.
 """
@@ -14,6 +14,11 @@ import pytest
 def full(*members: object) -> list[Any]:
     """Mark each of these as `full`."""
     return [pytest.param(member, marks=pytest.mark.full) for member in members]
+
+
+def slow_variants(cases: Iterable[str]) -> list[Any]:
+    """Mark as `slow` each case that varies an earlier one, as "llama, tied" varies "llama"."""
+    return [pytest.param(case, marks=pytest.mark.slow if "," in case else ()) for case in cases]
 
 
 def covering(pairs: Iterable[tuple[str, str]]) -> list[Any]:

@@ -41,6 +41,13 @@ from viz.session import RANDOM
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
 
+@pytest.fixture
+def unexamined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctor and the measured answers wait for a button, as for a large model: they take longest."""
+    monkeypatch.setattr("viz.pages.checkpoint.doctor.SMALL", 0)
+    monkeypatch.setattr("viz.pages.checkpoint.answers.SMALL", 0)
+
+
 # What is shown
 
 
@@ -62,6 +69,7 @@ def test_a_shipped_model_is_shown_with_a_clean_bill(views: Views, model: str) ->
     assert any("none is missing" in element.value for element in app.caption)
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_parameters_of_the_parts_add_up() -> None:
     parts = table(start(), "parameters").set_index("part")
     loaded = shipped_model("toy-en-it").imported.loaded
@@ -77,6 +85,7 @@ def test_parameters_of_the_parts_add_up() -> None:
     assert sum(parts.loc[tops, "share"]) == pytest.approx(100)
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_a_random_model_comes_from_no_file() -> None:
     app = start(model=RANDOM)
     assert "comes from no file" in app.info[0].value
@@ -129,7 +138,7 @@ def test_a_module_saved_whole_and_one_of_several_weights_open(tmp_path: Path) ->
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("unexamined")
 def test_answers_go_with_the_model_that_is_used(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     press(app, "Use it on all pages")
@@ -139,6 +148,7 @@ def test_answers_go_with_the_model_that_is_used(tmp_path: Path) -> None:
     assert "All pages use it" in buttons(app)
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     press(app, "Use it on all pages")
@@ -164,6 +174,7 @@ def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
     assert app.text_input(key="text").value == "Yesterday I saw a black cat."
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_what_a_reload_closes_is_said_until_another_model_is_chosen() -> None:
     start(PATH)
     app = start(model=OPENED)
@@ -174,6 +185,7 @@ def test_what_a_reload_closes_is_said_until_another_model_is_chosen() -> None:
     assert not app.info, "said once"
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_what_a_reload_closes_is_said_until_it_is_opened_again(tmp_path: Path) -> None:
     start(PATH)
     app = start(PATH, model=OPENED)
@@ -184,6 +196,7 @@ def test_what_a_reload_closes_is_said_until_it_is_opened_again(tmp_path: Path) -
     assert not app.info, "closed by the user"
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_no_visit_begins_with_what_it_has_not_lost() -> None:
     start(PATH)
     app = start()
@@ -192,6 +205,7 @@ def test_no_visit_begins_with_what_it_has_not_lost() -> None:
     assert not start(model="never heard of").info
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_our_own_folder_opens_with_its_words() -> None:
     app = opened(MODELS / "toy-en-it")
     press(app, "Use it on all pages")
@@ -201,6 +215,7 @@ def test_our_own_folder_opens_with_its_words() -> None:
     assert "gatto" in texts(app)
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_another_one_takes_its_place(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "first.pt"))
     press(app, "Use it on all pages")
@@ -212,6 +227,7 @@ def test_another_one_takes_its_place(tmp_path: Path) -> None:
 # Uploaded
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_files_are_uploaded_and_removed_when_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
@@ -225,6 +241,7 @@ def test_files_are_uploaded_and_removed_when_closed(tmp_path: Path, monkeypatch:
     assert not list(kept.glob("headlight-upload-*"))
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_a_folder_is_uploaded_file_by_file() -> None:
     app = start(UPLOAD)
     press(app, "Open it")
@@ -237,6 +254,7 @@ def test_a_folder_is_uploaded_file_by_file() -> None:
 # Refused
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_a_refusal_keeps_what_was_open(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     open_path(app, file_with_a_command(tmp_path / "evil.pt"))
@@ -245,6 +263,7 @@ def test_a_refusal_keeps_what_was_open(tmp_path: Path) -> None:
     assert "Open: mine.pt" in texts(app)
 
 
+@pytest.mark.usefixtures("unexamined")
 def test_what_is_no_path_is_said_as_it_was_typed() -> None:
     app = start(PATH)
     for path, reason in (

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.support.crosses import slow_variants
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
     imported,
@@ -38,7 +39,7 @@ from transformer.checkpoints.importing.report import LAYOUT
 from transformer.errors import CheckpointError
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_variants(CASES))
 def test_numbers_and_greedy_texts_are_the_same(tmp_path: Path, case: str) -> None:
     theirs = model_of(case)
     ours, report = imported(saved(tmp_path, theirs))

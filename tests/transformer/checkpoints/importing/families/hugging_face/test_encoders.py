@@ -11,6 +11,7 @@ import transformers
 from torch import Tensor
 from transformers import BertForMaskedLM, RobertaForMaskedLM, RobertaModel
 
+from tests.support.crosses import slow_variants
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
     imported,
@@ -99,7 +100,7 @@ def batch(pad_id: int) -> tuple[Tensor, Tensor]:
     return ids, ids != pad_id
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_variants(CASES))
 def test_parity(tmp_path: Path, case: str) -> None:
     theirs = tiny(*CASES[case])
     ours, report = imported(saved(tmp_path, theirs))

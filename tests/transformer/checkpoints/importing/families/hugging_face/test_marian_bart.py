@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers
 
+from tests.support.crosses import slow_variants
 from tests.transformer.checkpoints.importing.families.foreign import close, imported, random_ids, raw_of
 from tests.transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     assert_parity,
@@ -85,7 +86,7 @@ CASES: dict[str, dict[str, Any]] = {
     "fsmt, wide decoder": FSMT | {"decoder_ffn_dim": 53, "activation_function": "gelu"},
     "fsmt, tied": FSMT | {"tgt_vocab_size": VOCAB, "tie_word_embeddings": True, "scale_embedding": False},
 }
-ANY_CASE = pytest.mark.parametrize("case", CASES)
+ANY_CASE = pytest.mark.parametrize("case", slow_variants(CASES))
 
 
 def family_of(case: str) -> str:

@@ -16,6 +16,7 @@ from transformers import (
     UMT5ForConditionalGeneration,
 )
 
+from tests.support.crosses import slow_variants
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
     imported,
@@ -55,9 +56,9 @@ CASES: dict[str, dict[str, Any]] = {
     "1.0": T5,
     "1.1": V1_1,
     "1.0, as deep as wide": {k: v for k, v in T5.items() if k != "num_decoder_layers"},
-    "gated silu": T5 | {"feed_forward_proj": "gated-silu"},
-    "gelu": T5 | {"feed_forward_proj": "gelu", "layer_norm_epsilon": 1e-3},
-    "usual buckets": {k: v for k, v in T5.items() if not k.startswith("relative")},
+    "1.0, gated silu": T5 | {"feed_forward_proj": "gated-silu"},
+    "1.0, gelu": T5 | {"feed_forward_proj": "gelu", "layer_norm_epsilon": 1e-3},
+    "1.0, usual buckets": {k: v for k, v in T5.items() if not k.startswith("relative")},
     "mt5": V1_1,
 }
 
@@ -72,7 +73,7 @@ def model_of(case: str) -> Any:
     return theirs
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_variants(CASES))
 def test_parity_and_greedy_targets(tmp_path: Path, case: str) -> None:
     theirs = model_of(case)
     ours, report = imported(saved(tmp_path, theirs))
@@ -104,7 +105,7 @@ def test_older_files_tell_the_version_by_the_tie(tmp_path: Path, case: str, scal
     assert_parity(ours, theirs, start_id=START)
 
 
-@pytest.mark.parametrize("case, answers", [("1.0", {}), ("1.1", {}), ("gelu", {"activation": "gelu"})])
+@pytest.mark.parametrize("case, answers", [("1.0", {}), ("1.1", {}), ("1.0, gelu", {"activation": "gelu"})])
 def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any]) -> None:
     usual = {"relative_attention_max_distance": 128, "layer_norm_epsilon": 1e-6}
     theirs = tiny(T5ForConditionalGeneration, CASES[case] | usual)
