@@ -1,4 +1,4 @@
-"""The tree of text says of each part what is unusual in it."""
+"""The text tree mentions what is unusual in each part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attention moves adds up to the output of its sublayer, in every kind of model."""
+"""What an attention moves adds up to its sublayer's output, in every kind of model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model thought of each token: against torch, and where two targets part."""
+"""The scores a model gives each token, compared with torch; and where two targets diverge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each answer to an open question is tried: a trained model prefers the true ones, a random one none."""
+"""Each answer to an open question is tried: a trained model prefers the true ones, a random model none."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from transformer.loaded import LoadedModel
 
 NAME = "toy-en-it"
 TRUE = {"n_heads": 4, "norm_position": "pre", "positions": "sinusoidal", "embedding_scale": True}
-"""How it was trained; its activation is ReLU, which GELU does as well as far as its sentences tell."""
+"""How the model was trained. Its activation is ReLU, but on its sentences GELU does equally well."""
 
 
 def open_with_words(folder: Path, state_dict: dict[str, Tensor], answers: dict[str, Any]) -> Imported:
-    """A state dict of torch's, with the vocabulary of the shipped model beside it."""
+    """Import a state dict of torch's module with the shipped model's vocabulary."""
     vocabulary = (MODELS / NAME / "vocabulary.json").read_text(encoding="utf-8")
     raw = replace(raw_of(folder, state_dict), texts={"vocabulary.json": vocabulary})
     return import_raw(raw, answers)

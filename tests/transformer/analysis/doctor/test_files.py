@@ -1,4 +1,4 @@
-"""What the doctor says of names, shapes and tied weights; and that weights are read piece by piece."""
+"""The doctor on tensor names, shapes and tied weights; weights are read piece by piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each test's figures are those of the model that it imported."""
+"""Each test's figures belong to the model that it imported."""
 
 from __future__ import annotations
 

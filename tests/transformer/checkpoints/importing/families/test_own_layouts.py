@@ -1,4 +1,4 @@
-"""Each layout's sample is recognised as itself: none that is tried before takes it."""
+"""Each layout's sample is recognised as that layout: none that is tried earlier accepts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marian, BART and their kin: all numbers and all greedy targets are those of Hugging Face's models."""
+"""Marian, BART and their kin: all numbers and all greedy targets match Hugging Face's models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FSMT = {name: size for name, size in SIZES.items() if name != "vocab_size"} | {
     "src_vocab_size": VOCAB,
     "tgt_vocab_size": TGT_VOCAB,
     "langs": ["en", "de"],
-    "use_cache": False,  # with it, whole targets at once see what comes later
+    "use_cache": False,  # with a cache, a forward of a whole target sees later tokens
 }
 UNTIED = {"tie_word_embeddings": False}
 APART = {"decoder_vocab_size": TGT_VOCAB, "share_encoder_decoder_embeddings": False}
@@ -61,7 +61,7 @@ CLASSES: dict[str, tuple[Any, int]] = {
     "m2m_100": (transformers.M2M100ForConditionalGeneration, 2),
     "fsmt": (transformers.FSMTForConditionalGeneration, 2),
 }
-"""Of each family the class, and what a target begins with."""
+"""Family -> class, and the id that targets begin with."""
 CASES: dict[str, dict[str, Any]] = {
     "marian": MARIAN,
     "marian, unscaled relu": MARIAN | {"scale_embedding": False, "activation_function": "relu"},
@@ -104,7 +104,7 @@ def model_of(case: str, seed: int = 0) -> Any:
 
 
 def with_sinusoids(theirs: Any) -> Any:
-    """The model with its positions as they were before they were drawn or rounded."""
+    """Restore the sinusoids, which randomizing or rounding has changed."""
     for stack in (theirs.model.encoder, theirs.model.decoder):
         positions = stack.embed_positions
         if hasattr(positions, "create_weight"):
@@ -123,7 +123,7 @@ def test_parity(tmp_path: Path, case: str) -> None:
     assert_parity(ours, theirs, start_id=start_of(case))
 
 
-# FSMT's own generation, given several tokens to begin with, shows the earlier ones the later.
+# Given several start tokens, FSMT's own generation lets the earlier ones see the later ones.
 GREEDY = [
     pytest.param(case, marks=[] if case in CLASSES else pytest.mark.full)
     for case in CASES
@@ -160,10 +160,10 @@ def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any
     assert report.family == family_of(case)
     asked = {question.name for question in report.questions}
     assert asked - {LAYOUT} == answers.keys() | {"activation"}
-    # Blenderbot-small has the names of BART; a Pegasus alone, saved without its table, those of M2M-100.
+    # Blenderbot-small has BART's names; a Pegasus without config and position table has those of M2M-100.
     assert (LAYOUT in asked) == (report.family in ("bart", "m2m_100"))
     assert ours.config.max_len == (1024 if case == "m2m_100" else 19)
-    if case.startswith("marian"):  # the files say nothing of padding: the last id is the usual one
+    if case.startswith("marian"):  # the files don't mention padding: it is usually the last id
         assert ours.config.pad_id == VOCAB - 1
     assert_parity(ours, theirs, start_id=start_of(case))
 

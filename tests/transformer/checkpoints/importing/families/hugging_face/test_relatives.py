@@ -1,4 +1,4 @@
-"""Models with the same names of tensors: which one it is is told, or asked, never taken silently."""
+"""Models with the same tensor names: the files or an answer decide which one it is, never a silent guess."""
 
 from __future__ import annotations
 

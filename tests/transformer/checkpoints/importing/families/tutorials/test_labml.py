@@ -59,7 +59,7 @@ def sample(*, bias: bool = True, gated: bool = False, learned: bool = False) -> 
 
 
 def lone_stack(*, is_causal: bool = False) -> Sample:
-    """A language model of encoder layers, under a causal mask or none."""
+    """A language model of encoder layers, with or without a causal mask."""
     depths = (0, 2) if is_causal else (2, 0)
     weights = with_positions(drawn(depths=depths, final_norm=True), sinusoids())
     state_dict = {

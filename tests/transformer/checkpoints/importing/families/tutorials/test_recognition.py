@@ -1,4 +1,4 @@
-"""Each layout is recognised as itself and as nothing else, whatever wraps the model."""
+"""Each layout is recognised as itself and nothing else, whatever wraps the model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SAMPLES: dict[str, Callable[[], Sample]] = {
 
 
 def weights_of(sample: str) -> tuple[str, Weights]:
-    """A sample's layout and state dict; torch's own module is one more."""
+    """The layout and state dict of a sample, or of torch's own module."""
     if sample == "torch_transformer":
         return sample, nn.Transformer(8, 2, 2, 3, 12, batch_first=True).state_dict()
     made = SAMPLES[sample]()

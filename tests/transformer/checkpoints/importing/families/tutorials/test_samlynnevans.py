@@ -1,4 +1,4 @@
-"""SamLynnEvans/Transformer: norms by the unbiased deviation, and a table of positions of its own."""
+"""SamLynnEvans/Transformer: norms with the unbiased deviation, and its own position table."""
 
 from __future__ import annotations
 
