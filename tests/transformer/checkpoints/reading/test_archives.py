@@ -1,4 +1,4 @@
-"""Zip archives and their pickles in the small: what may differ between two readers of one file is refused."""
+"""Details of zip archives and pickles: whatever two readers could interpret differently is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from transformer.errors import CheckpointError
 GOOD = saved({"w": tensor()})
 CENTRAL, LOCAL, END = b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06"
 FIELDS = {"flags": 8, "method": 10, "crc": 16, "packed": 20, "size": 24, "header": 42}
-"""Where the directory has what, after the beginning of an entry."""
+"""Offsets of fields within a directory entry."""
 
 
 def refused(content: bytes, tmp_path: Path, message: str, limits: Limits = LOCAL_LIMITS) -> None:
@@ -46,7 +46,7 @@ def replaced(content: bytes, at: int, code: str, value: int) -> bytes:
 
 
 def central(content: bytes, name: bytes) -> int:
-    """Where the directory's entry of that name begins."""
+    """Offset of the directory entry with that name."""
     return next(
         found.start()
         for found in re.finditer(CENTRAL, content)
@@ -95,7 +95,7 @@ def test_a_local_header_with_another_name(tmp_path: Path) -> None:
 
 
 def test_entries_that_share_bytes(tmp_path: Path) -> None:
-    """An entry inside of another's bytes: what one reader takes for numbers is a header to the next."""
+    """An entry inside another's bytes: numbers to one reader are a header to another."""
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as out:
         out.writestr("archive/data/1", NUMBERS)
@@ -138,7 +138,7 @@ def test_a_count_that_lies(tmp_path: Path) -> None:
 
 
 def test_a_long_archive_is_read(tmp_path: Path) -> None:
-    """Zip64, as beyond 4 GB: the sizes and the place of an entry stand in its extra field."""
+    """Zip64, as for files over 4 GB: an entry's sizes and offset are in its extra field."""
     at = central(GOOD, b"data/0")
     n_bytes, header = struct.unpack_from("<I", GOOD, at + 24)[0], struct.unpack_from("<I", GOOD, at + 42)[0]
     extra = struct.pack("<2H3Q", 1, 24, n_bytes, n_bytes, header)

@@ -1,4 +1,4 @@
-"""Anything may be saved along with the weights: it becomes plain or opaque, and the weights are read."""
+"""Anything may be saved with the weights: it becomes plain or opaque, and the weights are still read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WEIGHTS = {"encoder.weight": torch.arange(6.0).view(2, 3)}
 
 
 class Vocab:
-    """A user's class that contains dictionaries, lists and vectors."""
+    """A user's class with dictionaries, lists and vectors."""
 
     def __init__(self) -> None:
         self.stoi = {"<pad>": 0, "dog": 1}
@@ -44,13 +44,13 @@ class Config:
 
 
 class Schedule(Enum):
-    """A choice."""
+    """An enumeration."""
 
     COSINE = "cosine"
 
 
 class AttributeDict(dict[str, Any]):
-    """What Lightning stores a module's arguments in."""
+    """The dictionary class in which Lightning stores a module's arguments."""
 
 
 class Slots:
@@ -62,7 +62,7 @@ class Slots:
         self.n_layers = 2
 
     def __getstate__(self) -> tuple[None, dict[str, int]]:
-        """Python's own state for slots, under every protocol."""
+        """Python's default state for slots, under every protocol."""
         return None, {"n_layers": self.n_layers}
 
 
@@ -174,7 +174,7 @@ def test_no_extra_value_is_a_reason_to_refuse_the_weights(
 
 
 def test_tensors_in_an_object_are_left_out(tmp_path: Path) -> None:
-    """Where there is no usual key, too: an object is no part of a model."""
+    """An object isn't part of a model, even if no usual key marks the weights."""
     found = read({"encoder": {"weight": torch.ones(2)}, "vocab": Vocab()}, tmp_path)
     assert found.tensors.keys() == {"encoder.weight"}
     assert found.left_out == {"vocab": 1}
@@ -183,7 +183,7 @@ def test_tensors_in_an_object_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_trainer_saved_whole(tmp_path: Path) -> None:
-    """Its attributes are looked through as a dictionary's entries are."""
+    """Its attributes are searched like a dictionary's entries."""
     trainer = SimpleNamespace(model=nn.Linear(2, 3), optimizer=OPAQUE["an optimizer"], epoch=3)
     found = read(trainer, tmp_path)
     assert found.tensors.keys() == {"weight", "bias"}

@@ -1,4 +1,4 @@
-"""The process that reads: it needs the standard library alone, keeps its limits, and does nothing else."""
+"""The reading process: it needs only the standard library, respects its limits, and does nothing else."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def long() -> bytes:
 
 
 def seconds_of_children() -> float:
-    """The processor's time that processes of this one have taken which have ended."""
+    """Processor time of this process's children that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def test_it_does_without_pytorch() -> None:
-    """The packages that are installed are not even on its path."""
+    """Installed packages are not even on its path."""
     loaded = json.loads(in_process("print(json.dumps(sorted(sys.modules)))"))
     foreign = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
     assert foreign - {"__main__", "__mp_main__"} == {"transformer"}
 
 
 def test_it_begins_soon(tmp_path: Path) -> None:
-    """Long before PyTorch would be imported: in processor time, of which others on the machine take none."""
+    """Well before PyTorch could be imported; in processor time, which other processes don't affect."""
     path = written(tmp_path, saved({"w": tensor()}))
     took = []
     for _ in range(5):
@@ -57,7 +57,7 @@ def test_it_begins_soon(tmp_path: Path) -> None:
 
 
 def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
-    """It would take three seconds of the processor's time."""
+    """Reading to the end would take three seconds of processor time."""
     path = written(tmp_path, long())
     began = seconds_of_children()
     with pytest.raises(CheckpointError, match=r"weights\.pt took more than 0\.5 s"):
@@ -66,7 +66,7 @@ def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
-    """500 bytes that say they hold 2^28 numbers are refused for that, in a process with little memory."""
+    """500 bytes that claim 2^28 numbers are refused for that claim, in a process with little memory."""
     storage = opcodes(tensor((2**28,), (1,))).replace(opcodes(6), opcodes(2**28))
     path = written(tmp_path, archive(b"\x80\x02}" + opcodes("w") + storage + b"s."))
     assert path.stat().st_size < 1_000
@@ -91,7 +91,7 @@ def test_memory_is_limited(tmp_path: Path, made: str) -> None:
 def test_a_process_that_fails_is_a_checkpoint_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
-    """It dies, talks nonsense, or can't be started: the server goes on."""
+    """The process dies, prints nonsense or can't be started: the server keeps running."""
     monkeypatch.setattr(sys, "executable", program)
     with pytest.raises(
         CheckpointError, match=r"weights\.pt (could not be read: the reading process|can't be read)"
@@ -100,7 +100,7 @@ def test_a_process_that_fails_is_a_checkpoint_error(
 
 
 def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
-    """100 kB of text that a list refers to a million times would be 100 GB of JSON."""
+    """100 kB of text, referenced a million times by a list, would be 100 GB of JSON."""
     text, many = opcodes("x" * 100_000) + b"q\x00", b"](" + b"h\x00" * 900_000 + b"e"
     items = opcodes("w") + opcodes(tensor()) + opcodes("t") + text + opcodes("many") + many
     path = written(tmp_path, archive(b"\x80\x02}(" + items + b"u."))
@@ -122,7 +122,7 @@ DEEDS = [
 
 @pytest.mark.parametrize("folder", ["None", "Path('/tmp/elsewhere')"])
 def test_it_does_nothing_but_read(folder: str) -> None:
-    """Had one reader per fault through which a file ran code, this would still be in the way."""
+    """If a file exploited a bug in the reader to run code, this would still stop it."""
     code = "\n".join(
         [
             *(f"def deed_{number}():\n    {deed}" for number, deed in enumerate(DEEDS)),
@@ -157,7 +157,7 @@ def test_surveying_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_no_room_is_said(tmp_path: Path) -> None:
-    """The limit on what the process may write stands for a disk that is full."""
+    """A limit on file size imitates a full disk."""
     path = tmp_path / "weights.safetensors"
     numbers = bytes(4 * 100_000)
     path.write_bytes(safetensors({"w": entry((100_000,), end=len(numbers))}, numbers))
@@ -178,7 +178,7 @@ def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_and_paths_of_any_letters(tmp_path: Path) -> None:
-    """In the path, in the archive's name, and in the names of tensors."""
+    """In the path, the archive's name and the names of tensors."""
     folder = tmp_path / "über 10:30:00 \N{ROCKET}"
     folder.mkdir()
     weights = {"schön.\N{SNOWMAN}": torch.ones(2), "a b\nc": torch.zeros(3)}

@@ -1,4 +1,4 @@
-"""What the library raises on a text, panics included, is told as a sentence's error."""
+"""Whatever the library raises on a text, panics included, is reported as an error of the sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.text.coder import SpecialTokens
 
 
 def coder() -> LibraryCoder:
-    """Make one whose pattern is too slow for a run of q: here nothing has tried it before."""
+    """Make a coder whose pattern is too slow for a run of q; no probe has tried it."""
     split = {"type": "Split", "pattern": {"Regex": "(q+)+$"}, "behavior": "Isolated", "invert": False}
     model = {"type": "WordLevel", "vocab": {"5": 0, "[UNK]": 1}, "unk_token": "[UNK]"}
     plain = {"version": "1.0", "added_tokens": [], "model": model, "pre_tokenizer": split}
