@@ -28,7 +28,7 @@ def give_lines(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
 
 
 def test_sentences_are_translated(capsys: pytest.CaptureFixture[str]) -> None:
-    """Capitals and typographic apostrophes don't matter."""
+    """Case and typographic apostrophes don't matter."""
     sentences = ["My favourite animal is the raccoon.", "yesterday i saw a raccoon."]
     apostrophes = ["I don\u2019t see the dog.", "i don't see the dog."]
     assert main(["translate", "--model", "toy-en-it", "--device", "cpu", *sentences, *apostrophes]) == 0
@@ -148,7 +148,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_training(
 def test_ctrl_c_says_how_to_resume(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a resumed run gives the same model as an unbroken one."""
+    """A resumed run gives the same model as an uninterrupted one."""
     monkeypatch.setattr(train_finish, "HELD_OUT", 2)
     command = ["train", "--task", "toy-en-it", "--n-pairs", "60", "--threads", "1", "--out"]
 

@@ -1,4 +1,4 @@
-"""Copy, reverse, sort: right answers, right alignments, and nothing held out is ever trained on."""
+"""Copy, reverse, sort: right answers, right alignments, and no held-out example is ever trained on."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def bart() -> Any:
 
 
 def saved(theirs: Any, folder: Path, settings: dict[str, Any]) -> Path:
-    """Saved by `save_pretrained`, with its generation settings."""
+    """Save with `save_pretrained` and these generation settings."""
     forced = {"forced_bos_token_id": BOS, "forced_eos_token_id": EOS}
     theirs.generation_config.update(**forced, **settings)
     theirs.save_pretrained(folder)
@@ -52,7 +52,7 @@ def saved(theirs: Any, folder: Path, settings: dict[str, Any]) -> Path:
 
 
 def assert_same(ours: Sequence[Sequence[int]], theirs: Sequence[list[int]]) -> None:
-    """Theirs include start, end and padding."""
+    """Compare targets; theirs include start, end and padding."""
     for ids, filled in zip(ours, theirs, strict=True):
         whole = [START, BOS, *ids, EOS]
         assert filled == whole + [PAD] * (len(filled) - len(whole))

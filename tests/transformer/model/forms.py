@@ -1,4 +1,4 @@
-"""Models with the choices of many families, for tests of what holds for every model."""
+"""Models with the choices of many families, for tests of properties that every model has."""
 
 from __future__ import annotations
 
@@ -145,11 +145,11 @@ _ONE_STACK = {
     "encoder-only": ("the paper's", "shared layers, narrow embeddings"),
     "decoder-only": ("the paper's", "parallel, partly rotated"),
 }
-"""Forms of models with one stack in the usual run: an encoder-decoder has both kinds of layer."""
+"""Forms of single-stack models in the usual run: an encoder-decoder has both kinds of layer."""
 
 
 def any_model(*kinds: str) -> pytest.MarkDecorator:
-    """Every form of encoder-decoders and two of models with one stack; the full cross is marked as such."""
+    """Every form for encoder-decoders, two for single-stack models; the rest of the cross is marked full."""
     cases = []
     for kind in kinds:
         for form in FORMS:

@@ -1,4 +1,4 @@
-"""A cache against tensors that are put together and picked from again at every step."""
+"""A cache against tensors that are concatenated and indexed at every step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def random(*shape: int, generator: torch.Generator) -> Tensor:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_it_holds_what_was_appended_and_selected(seed: int) -> None:
-    """Any order of appending some tokens and selecting some rows: repeated, swapped, dropped."""
+    """Appending tokens and selecting rows (repeated, swapped, dropped) in any order."""
     generator = torch.Generator().manual_seed(seed)
     cache = KeyValueCache()
     assert len(cache) == 0
@@ -43,7 +43,7 @@ def test_it_holds_what_was_appended_and_selected(seed: int) -> None:
 
 
 def test_a_token_more_moves_nothing() -> None:
-    """While there is room, keys stay where they are; selecting goes back and forth between two places."""
+    """While there is room, keys stay in place; selecting alternates between two buffers."""
     cache = KeyValueCache()
     token = torch.ones(2, HEADS, 1, D_HEAD)
     places = [cache.extend(token, token)[0].data_ptr() for _ in range(100)]

@@ -1,4 +1,4 @@
-"""What holds for models of every choice, and single choices against independent computations."""
+"""Properties of models with any choices, and single choices against independent computations."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_padding_changes_nothing(
 
 
 def sentences(vocab_size: int, lengths: Sequence[int], more: int) -> Tensor | None:
-    """Random sentences, padded to `more` than the longest; None for a model without that side."""
+    """Random sentences with `more` columns of padding; None for a model without that side."""
     if not vocab_size:
         return None
     ids = random_ids(vocab_size, len(lengths), max(lengths) + more, seed=sum(lengths))
@@ -130,7 +130,7 @@ def test_without_a_padding_id_every_token_is_looked_at() -> None:
 
 
 def test_a_target_may_begin_with_the_token_that_pads() -> None:
-    """Marian and T5 begin targets so: the decoder looks at it."""
+    """As in Marian and T5: the decoder attends to it."""
     model, src, tgt = with_pair(tiny_transformer())
     tgt[:, 0] = PAD_ID
     trace = trace_of(model, src, tgt)
@@ -144,7 +144,7 @@ def test_a_target_may_begin_with_the_token_that_pads() -> None:
 
 @torch.no_grad()
 def test_grouped_heads_are_full_heads_with_equal_keys_and_values() -> None:
-    """Neighbouring heads of queries share."""
+    """Neighbouring query heads share keys and values."""
     grouped = tiny_transformer(n_heads=6, n_kv_heads=2).double()
     weights = dict(grouped.state_dict())
     for name, weight in weights.items():
@@ -161,7 +161,7 @@ def test_grouped_heads_are_full_heads_with_equal_keys_and_values() -> None:
 
 @torch.no_grad()
 def test_a_head_of_any_width_is_written_out() -> None:
-    """One layer's self-attention of 3 heads, 14 wide, by einsum."""
+    """One layer's self-attention with 3 heads of width 14, by einsum."""
     model, src, tgt = with_pair(tiny_transformer(d_head=14).double())
     record = trace_of(model, src, tgt)
     attention = model.encoder.get_submodule("layers.0.self_attn")
@@ -252,7 +252,7 @@ def test_which_layers_have_biases(choices: dict[str, object], biased: set[str]) 
 
 @torch.no_grad()
 def test_untransposed_merging_deals_the_rows_of_heads_out() -> None:
-    """values.reshape(batch, length, d_model) of (batch, heads, length, d_head), as it was published."""
+    """values.reshape(batch, length, d_model) of (batch, heads, length, d_head), as in the published code."""
     model, src, tgt = with_pair(tiny_transformer(**UNTRANSPOSED).double())
     trace = trace_of(model, src, tgt)
     for path, n in (("encoder.layers.0.self_attn", 7), ("decoder.layers.2.cross_attn", 5)):
@@ -275,7 +275,7 @@ def test_untransposed_merging_is_decoded_from_the_whole_target_at_each_step() ->
 
 
 def test_a_skeleton_without_memory_for_weights_has_its_tables() -> None:
-    """Sinusoids and buckets are not in files: they must be there before the weights come."""
+    """Sinusoids and buckets are not in files: they must exist before the weights are loaded."""
     for positions in ("sinusoidal", "relative", "rotary"):
         with torch.device("meta"):
             skeleton = Transformer(tiny_transformer(positions=positions).config)

@@ -1,4 +1,4 @@
-"""The feed-forward of each activation, plain and gated, number by number."""
+"""The feed-forward with each activation, plain and gated, number by number."""
 
 from __future__ import annotations
 

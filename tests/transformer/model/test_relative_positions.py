@@ -1,4 +1,4 @@
-"""Relative positions against Hugging Face's T5, which this bias comes from."""
+"""Relative positions against Hugging Face's T5, where this bias was introduced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and numbers of a source are spelled to their end, however they are cut into pieces."""
+"""Names and numbers of a source are spelled to their end, however they are split into pieces."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ CODER = subword_coder("it", "Katarina vede la casa e il casale. " * 3 + "1 19 19
 
 
 def spelled(word: str) -> set[str]:
-    """The pieces, single bytes among them, that the word begins with."""
+    """The pieces, including single bytes, that the word begins with."""
     ids = CODER.vocabulary.all_ids - set(CODER.special_tokens.ids)
     return {CODER.token(index) for index in ids if word.encode().startswith(CODER.vocabulary.spell(index))}
 
 
 def may_follow(text: str, *words: str, others: tuple[str, ...] = ()) -> set[str] | None:
-    """The pieces that may follow a text where these words are copied; None where all may."""
+    """The pieces that may follow a text if these words are copied; None if all may."""
     closed = CopiedWords(words, " ".join((*words, *others)), CODER.vocabulary).closed(CODER.encode(text).ids)
     if not closed:
         return None
@@ -33,7 +33,7 @@ def test_only_what_continues_a_begun_word_may_follow() -> None:
 
 @pytest.mark.parametrize("text", ["vede Ka", "vede kat", "vede UKat", "vede Kato", "vede"])
 def test_what_has_not_begun_it_is_free(text: str) -> None:
-    """Too few letters, other ones, or the middle of a word."""
+    """Too few letters, different ones, or the middle of a word."""
     assert may_follow(text, "Katarzyna") is None
 
 
@@ -76,7 +76,7 @@ def test_a_name_whose_letters_begin_nothing_else_is_begun_sooner() -> None:
 
 
 def test_letters_that_are_spelled_by_bytes() -> None:
-    """No piece has ł: it is two bytes, and between them only the second may come."""
+    """No piece contains ł: it is two bytes, and after the first only the second may follow."""
     ids = CODER.encode("Paweł").ids
     first, second = CODER.encode("ł").ids[-2:]
     copied = CopiedWords(["Paweł"], "I see Paweł.", CODER.vocabulary)
@@ -86,7 +86,7 @@ def test_letters_that_are_spelled_by_bytes() -> None:
 
 
 def test_letters_that_no_piece_has_come_from_the_source() -> None:
-    """A byte that begins one of its letters may come, then only what ends one that begins so."""
+    """A byte that begins one of the source's letters may follow, then only those that complete one."""
     copied = CopiedWords(["Paweł"], "Paweł says: €5 – see <0xE1>.", CODER.vocabulary)
     vocabulary = CODER.vocabulary
 

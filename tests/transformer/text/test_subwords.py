@@ -1,4 +1,4 @@
-"""Sub-words: nothing typed is lost or unknown, cuts are byte-pair encoding's, every piece knows its word."""
+"""Sub-words: nothing typed is lost or unknown, splits are byte-pair encoding's, every piece has its word."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_bytes_that_are_no_text_are_shown_as_such() -> None:
 
 
 def merged(word: str, merges: list[tuple[str, str]]) -> list[str]:
-    """Byte-pair encoding by its definition: apply the earliest merge that fits until none does."""
+    """Byte-pair encoding by definition: apply the earliest applicable merge until none applies."""
     parts = list(word)
     ranks = {pair: rank for rank, pair in enumerate(merges)}
     while pairs := [pair for pair in pairwise(parts) if pair in ranks]:
@@ -172,7 +172,7 @@ def test_ids_are_described_as_the_text_they_came_from(text: str) -> None:
 
 
 def pieces(text: str, *, spaced: bool) -> list[int]:
-    """Ids of a text, letter by letter."""
+    """Ids of a text encoded letter by letter."""
     return [
         index
         for place, letter in enumerate(text)

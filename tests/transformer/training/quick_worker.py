@@ -1,4 +1,4 @@
-"""The process of a live training for tests: it leaves no processor to others and tries few sentences."""
+"""The process of a live training run in tests: normal priority and few held-out sentences."""
 
 import os
 import sys

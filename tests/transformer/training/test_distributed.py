@@ -26,7 +26,7 @@ from transformer.training.optimization.trainer import Trainer, TrainingStep
 pytestmark = pytest.mark.slow
 
 PATIENCE = 120.0
-"""Seconds that a busy machine may take for what is a matter of seconds; by itself it would wait for days."""
+"""Seconds that a busy machine may need for what takes a few; without a limit it would wait for days."""
 CPU = torch.device("cpu")
 CHOICES = [*TINY, "--dropout", "0", "--steps", "12", "--validate-every", "5"]
 
@@ -38,7 +38,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def alone(files: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One process that takes four batches an update."""
+    """One process with four batches per update."""
     out = tmp_path_factory.mktemp("alone") / "model"
     train(out.parent, *files, *CHOICES, "--accumulate", "4", "--out", str(out))
     return out
@@ -57,12 +57,12 @@ def model(dropout: float = 0.0) -> Transformer:
 
 
 def batches() -> list[Batch]:
-    """Four of very unequal numbers of labels: 1, 14, 3 and 7 words, and an <eos> each."""
+    """Four batches with very unequal numbers of labels: 1, 14, 3 and 7 words, and an <eos> each."""
     return [make_batch([Example((5, 2), (1, *range(4, 4 + length), 2))]) for length in (1, 14, 3, 7)]
 
 
 def update_and_save(path: Path, dropout: float = 0.0) -> None:
-    """Make two updates with this process's share of the batches; keep gradients, weights and the loss."""
+    """Make two updates with this process's share of the batches; save gradients, weights and the loss."""
     with join_ranks(CPU) as group:
         trained = model(dropout)
         torch.manual_seed(group.rank)
@@ -89,7 +89,7 @@ def saved(folder: Path, n_processes: int, dropout: float = 0.0) -> list[dict[str
 
 
 def assert_close(tensors: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
-    """To 1e-6; but Adam makes whole steps of the keys' biases, whose gradient is 0 but for rounding."""
+    """To 1e-6, except key biases: their gradient is 0 up to rounding, of which Adam makes full steps."""
     for name, tensor in expected.items():
         if "gradient" in name or "w_k.bias" not in name:
             torch.testing.assert_close(tensors[name], tensor, rtol=0, atol=1e-6, msg=name)
@@ -104,14 +104,14 @@ def test_gradients_and_weights_are_those_of_one_process(tmp_path: Path) -> None:
 
 
 def test_dropout_differs_but_the_weights_do_not(tmp_path: Path) -> None:
-    """Were the coins the same in both processes, the gradient would be the same as one process's."""
+    """With equal dropout in both processes, the gradient would be the same as one process's."""
     (one,), (first, second) = saved(tmp_path, 1, dropout=0.5), saved(tmp_path, 2, dropout=0.5)
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert not torch.allclose(first["generator.bias"], one["generator.bias"], atol=1e-4)
 
 
 def test_a_whole_training(files: list[str], alone: Path, tmp_path: Path) -> None:
-    """Two processes with two batches each make the updates of one with four; the first one writes."""
+    """Two processes with two batches each make the same updates as one with four; the first one writes."""
     out = tmp_path / "model"
     runs = together(tmp_path, *files, *CHOICES, "--accumulate", "2", "--out", str(out))
     assert [run.wait() for run in runs] == [0, 0], [run.said for run in runs]
@@ -127,7 +127,7 @@ def test_a_whole_training(files: list[str], alone: Path, tmp_path: Path) -> None
 
 
 def be_told_to_stop_in_update(number: int) -> None:
-    """Let the process send itself the signal while it makes its n-th update."""
+    """Let the process send itself SIGTERM during its n-th update."""
     update, left = Trainer.update, [number]
 
     def counted(self: Trainer, own: Sequence[Batch]) -> TrainingStep:
@@ -140,7 +140,7 @@ def be_told_to_stop_in_update(number: int) -> None:
 
 
 def test_stopped_and_resumed_together(files: list[str], tmp_path: Path) -> None:
-    """Only one process is told to stop; all stop after the same update, and keep their own dropout."""
+    """Only one process gets the signal; all stop after the same update, and resume with their own dropout."""
     choices = [*CHOICES, "--dropout", "0.3", "--save-every", "100000", "--validate-every", "8"]
     unbroken, out = tmp_path / "unbroken", tmp_path / "model"
     runs = together(tmp_path, *files, *choices, "--steps", "16", "--out", str(unbroken))
@@ -164,7 +164,7 @@ def environment_of(process_id: str) -> bytes:
 
 
 def test_one_killed_ends_all(files: list[str], tmp_path: Path) -> None:
-    """Under torchrun; a state stays that one process alone can resume."""
+    """Under torchrun; the remaining state can be resumed by one process alone."""
     out = tmp_path / "model"
     path = out / "training" / "state.safetensors"
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m"]

@@ -1,4 +1,4 @@
-"""What is noted of the training pairs, and that a model's folder keeps it."""
+"""What is recorded about the training pairs, and that it is saved in the model's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The leaks in training: a variant learns with the model's own parameters, and finds what it should not."""
+"""Leaks in training: a variant learns with the model's own parameters and sees what it should not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_variant_trains_the_models_own_parameters(name: str) -> None:
 
 
 def test_without_the_shift_each_row_reads_its_label() -> None:
-    """Padding after a short target stays where it was."""
+    """Padding after a short target stays in place."""
     model = fresh().eval()
     variant = LEAKS["no-shift"].variant(model)
     src = torch.tensor([[4, 5, 6], [7, 8, 0]])
@@ -66,7 +66,7 @@ def test_without_the_mask_a_row_reads_the_next_token_but_no_padding() -> None:
 
 
 def loss_after(model: Transformer, n_steps: int) -> float:
-    """Of targets drawn at random, of which nothing can be known beforehand."""
+    """The loss for random targets, which can't be predicted."""
     generator = torch.Generator().manual_seed(5)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []

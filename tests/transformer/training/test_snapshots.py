@@ -1,4 +1,4 @@
-"""Snapshots: taken when they should be, opened as they were, refused with a sentence when they are broken."""
+"""Snapshots: taken when due, opened as they were, refused with a sentence if broken."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UPDATES = [LoggedUpdate(step, 7.0 / step, 0.001 * step) for step in range(1, 9)]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A finished model of 8 updates, with snapshots at 0 and 4 whose weights are others."""
+    """A finished model of 8 updates, with snapshots at 0 and 4 that have different weights."""
     save_model(tmp_path / "tiny", tiny_model(seed=8))
     for step in (4, 0):
         save_snapshot(tmp_path / "tiny", step, tiny_model(seed=step).model)
@@ -64,7 +64,7 @@ def test_the_last_snapshot_is_the_finished_model(folder: Path) -> None:
 
 
 def test_the_last_snapshot_is_its_own_where_it_was_kept(folder: Path) -> None:
-    """A training run that chooses other weights than the last for its model keeps the last as well."""
+    """A training run that chooses other weights than the last for its model saves the last ones, too."""
     last = tiny_model(seed=9).model
     save_snapshot(folder, 8, last)
     snapshots = open_snapshots(str(folder))

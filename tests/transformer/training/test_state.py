@@ -83,7 +83,7 @@ def test_a_state_that_cannot_be_read(path: Path) -> None:
 
 
 def test_gradients_of_several_batches_add_up() -> None:
-    """Accumulated, batches weigh by their labels: as one batch of all of them."""
+    """Accumulated batches are weighted by their labels, like one batch of all of them."""
     joined, apart = trainer(dropout=0), trainer(dropout=0)
     examples = [Example((5, 6, 2), (1, 6, 7, 2)), Example((9, 2), (1, 8, 7, 6, 5, 4, 2))]
     together = joined.update([make_batch(examples)])
@@ -156,7 +156,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_is_an_os_error(tmp_path: Path) -> None:
-    """Whatever the library that writes calls it."""
+    """Whatever the writing library raises."""
     with pytest.raises(OSError, match="full"):
         write_tensors(Path("/dev/full/state"), {"a": torch.zeros(3)})
 
