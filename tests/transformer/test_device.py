@@ -9,7 +9,7 @@ from transformer.device import DeviceError, available_devices, choose_device
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, *, cuda: int, mps: bool) -> None:
-    """A machine with this many CUDA devices, or Apple's."""
+    """A machine with this many CUDA devices, or with Apple's."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)

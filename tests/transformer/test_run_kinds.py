@@ -1,4 +1,4 @@
-"""Runs of every kind of model: prompts, masked words, targets with several first tokens or none."""
+"""Runs of every kind of model: prompts, masked words, targets with several start tokens, or no target."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WITHOUT_ENCODER = ["prompted", "rotary", "capped", "parallel", "factors"]
 
 
 def forward(loaded: LoadedModel, run: Run, ids: tuple[int, ...]) -> torch.Tensor:
-    """The logits of the plain forward, (T, V)."""
+    """Logits (T, V) of the plain forward."""
     src = None if run.encoder_input is None else torch.tensor([run.encoder_input.ids])
     return loaded.model(src, torch.tensor([ids]))[0]
 
@@ -92,7 +92,7 @@ def test_a_prompt_and_its_continuation_together_are_not_longer_than_the_model() 
 
 
 def test_a_target_has_the_room_after_its_first_tokens_though_both_sides_share_a_coder() -> None:
-    """The source has one special token, the target begins with two."""
+    """The source is framed by one token; the target starts with two."""
     loaded = replace(KINDS["relative"](), start_ids=(PAD_ID, BOS_ID))
     assert loaded.source is loaded.target
     run = run_sentence(loaded, "cat " * 40, "dog " * 39)
@@ -103,7 +103,7 @@ def test_a_target_has_the_room_after_its_first_tokens_though_both_sides_share_a_
 
 
 def test_a_continuation_has_all_the_room_after_its_prompt_though_each_side_has_a_coder() -> None:
-    """Neither side gets the start tokens of a target."""
+    """Start tokens precede neither the prompt nor the continuation."""
     coders = [
         IdCoder(rows=13, special_tokens=SpecialTokens(pad=None, bos=1, eos=2, unk=None)) for _ in range(2)
     ]
@@ -195,7 +195,7 @@ def test_a_batch_is_its_sentences(name: str) -> None:
     path = f"{stack}.layers.1.resid_post"
     for row, text in enumerate(texts):
         if row == 0 and not loaded.model.config.memory_padding_mask:
-            continue  # cross-attention to padding changes the shorter sentence's numbers
+            continue  # its cross-attention sees the padding, so the shorter sentence differs from a run alone
         run = run_sentence(loaded, text)
         whole = run.decoder_input or run.encoder_input
         assert whole is not None

@@ -1,4 +1,4 @@
-"""The architecture as text says what is unusual about each part."""
+"""The text tree mentions what is unusual in each part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a trace to arrays: the right attention, layer, head and sentence, its tokens and masked cells."""
+"""From a trace to arrays: the right attention, layer, head and sentence, its own tokens and masked cells."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ SUBWORD_RUN = run_sentence(tiny_subword_model(2), "The dog's 🦝 saw you.", "l'
 
 
 def plain_by_word(maps: AttentionMaps, queries: Words, keys: Words) -> np.ndarray:
-    """The definition, cell by cell: keys add up, queries are averaged."""
+    """The definition, cell by cell: sum over a word's keys, mean over its queries."""
     n_layers, n_heads, n_queries, n_keys = maps.values.shape
     result = np.zeros((n_layers, n_heads, len(queries.labels), len(keys.labels)))
     for q in range(n_queries):

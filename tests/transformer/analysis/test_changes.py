@@ -1,4 +1,4 @@
-"""Two runs of the same tokens are compared stage by stage: they differ from the change on."""
+"""Two runs of the same tokens are compared stage by stage; they diverge where one was changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def trace(edits: Recorder | None = None) -> Trace:
 
 
 def flat(head: int) -> Recorder:
-    """A run in which one head of the encoder's layer 1 is uniform."""
+    """Edits that make one head of the encoder's layer 1 uniform."""
 
     def edit(weights: torch.Tensor) -> torch.Tensor:
         weights[:, head] = 1 / weights.shape[-1]

@@ -1,4 +1,4 @@
-"""A run repeated with edits: the rest is unchanged, and an edit acts like a model built that way."""
+"""Rerunning with edits: unedited records stay the same; edited ones match a model that was built that way."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_a_sublayer_that_puts_out_nothing_is_one_whose_weights_are_zero() -> Non
     own, theirs = run.trace["logits"][0], expected.trace["logits"][0]
     assert effect.change == pytest.approx(float((theirs - own).norm() / own.norm()), rel=1e-4)
     assert effect.change > 0.01
-    # A given target lacks the last step of a run that reached its limit.
+    # A run that reached its limit has a last step that a given target lacks.
     probabilities = torch.tensor([step.probability for step in expected.steps])
     torch.testing.assert_close(effect.probabilities[: len(probabilities)], probabilities)
 
 
 @pytest.mark.parametrize("kind", ["masked", "reader", "relative", "rotary", "languages", "prompted"])
 def test_without_positions_it_is_the_model_that_has_none(kind: str) -> None:
-    """The same weights in a model configured without positions."""
+    """Compared with the same weights in a model configured without positions."""
     loaded = KINDS[kind]()
     run = run_sentence(loaded, TEXT)
     config = replace(loaded.model.config, positions="none")

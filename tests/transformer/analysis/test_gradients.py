@@ -1,4 +1,4 @@
-"""The gradient at each layer, against difference quotients of the loss and torch's own layers."""
+"""The gradient at each layer, compared with finite differences of the loss and with torch's own layers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {**KINDS, "paper": tiny_model}
 
 
 def loss(loaded: LoadedModel, run: Run, path: str, moved: Tensor) -> float:
-    """The loss of the run's tokens, with a vector added to the stream at a path."""
+    """The loss of the run's tokens with `moved` added to the stream at a path."""
     records = edited_records(loaded, run, {path: lambda tensor: tensor + moved})
     output = records[list(run.trace)[-1]][0].double()
     if not run.steps:
@@ -34,7 +34,7 @@ def loss(loaded: LoadedModel, run: Run, path: str, moved: Tensor) -> float:
 
 
 def length_by_differences(loaded: LoadedModel, run: Run, path: str) -> float:
-    """The gradient's length from difference quotients of the loss, one number of the stream at a time."""
+    """The norm of the gradient by finite differences, one number of the stream at a time."""
     shape, step = run.trace[path].shape, 1e-2
     slopes = []
     for place in range(run.trace[path].numel()):
@@ -69,7 +69,7 @@ def test_every_layer_of_every_kind_gets_some_and_the_model_stays_frozen(
     for stack in stacks(run.trace):
         found = stream_gradients(loaded, run, stack)
         assert len(found) == run.trace.n_layers(stack)
-        # A final norm fixes the mean square, whose gradient is nearly 0; the loss has a clear gradient.
+        # Without steps the loss is a mean square, which a final norm keeps almost constant.
         assert all(value > (1e-4 if run.steps else 0) for value in found)
     assert all(parameter.grad is None for parameter in loaded.model.parameters())
     assert not any(parameter.requires_grad for parameter in loaded.model.parameters())

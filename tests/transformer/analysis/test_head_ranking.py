@@ -1,4 +1,4 @@
-"""The scores of heads: each against a plain computation, row by row."""
+"""Head scores, each against a plain row-by-row computation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_score_is_the_mean_of_its_rows(n_keys: int, causal: bool) -> None:
 
 
 def test_rows_without_open_keys_do_not_count() -> None:
-    """A row of padding is all zeros, and is ignored."""
+    """Rows of padding are all zeros and are ignored."""
     weights = softmax_weights(QUERIES, KEYS)
     padded = np.concatenate([weights, np.zeros((HEADS, 2, KEYS), np.float32)], axis=1)
     alone = head_scores(weights, [1], is_self_attention=False)
@@ -75,7 +75,7 @@ def test_rows_without_open_keys_do_not_count() -> None:
 
 
 def test_the_ends_of_each_score() -> None:
-    """One head is purely diagonal, one uniform, one attends to the first key only."""
+    """One head attends along the diagonal, one uniformly, one to the first key only."""
     n = 6
     first = np.zeros((n, n), np.float32)
     first[:, 0] = 1

@@ -1,4 +1,4 @@
-"""The vectors that an attention moves add up to its sublayer's output, in every kind of model."""
+"""What an attention moves adds up to its sublayer's output, in every kind of model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scores of each token: against torch, and where two targets differ."""
+"""The scores a model gives each token, compared with torch; and where two targets diverge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saving and opening give the same bits, and a broken folder is refused with a plain sentence."""
+"""Saving and opening: the same bits are read back, and a broken folder is refused with a plain sentence."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_weights_too_large_for_half_precision_are_refused(tmp_path: Path) -> Non
 
 
 LIMIT = 30_000
-"""A limit on file size that splits the tiny model into several files."""
+"""File size in bytes at which the tiny model needs several files."""
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ SIZES = {"vocab_size": 41, "n_embd": 33, "n_layer": 1, "n_head": 3, "n_positions
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder as transformers saves it."""
+    """A folder saved by transformers."""
     tiny(GPT2LMHeadModel, SIZES).save_pretrained(tmp_path / "gpt2")
     return tmp_path / "gpt2"
 
@@ -31,7 +31,7 @@ def test_a_folder_of_hugging_face(folder: Path) -> None:
 
 
 def test_a_folder_of_its_cache(folder: Path) -> None:
-    """Its files are links to blobs; opened by the model's folder."""
+    """Files are links to blobs; the path is the model's folder."""
     cached = folder.parent / "models--somebody--gpt2"
     revision = cached / "snapshots" / "0123abcd"
     (cached / "blobs").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""From files to a model that runs: trainers' dictionaries, folders, our own; no temporary files remain."""
+"""From files to a running model: trainers' dictionaries, folders, our own; no temporary file remains."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GPT2: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of opened numbers."""
+    """Where the numbers of opened checkpoints are stored."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -84,7 +84,7 @@ def test_a_missing_home_is_named() -> None:
 
 @pytest.mark.parametrize("vocab_size", [1, 3])
 def test_the_smallest_vocabularies_run(tmp_path: Path, vocab_size: int) -> None:
-    """They lack the usual start and end ids."""
+    """The usual ids for begin and end are outside the vocabulary."""
     model = nn.ModuleDict({
         "src_embedding": nn.Embedding(vocab_size, 8),
         "tgt_embedding": nn.Embedding(vocab_size, 8),
@@ -183,7 +183,7 @@ def test_what_a_folder_holds_is_told_from_its_heads_alone(tmp_path: Path) -> Non
 
 
 def test_every_weight_is_read_and_none_is_invented(tmp_path: Path) -> None:
-    """Every parameter of the model consists of the file's numbers."""
+    """The model's parameters consist of exactly the file's numbers."""
     theirs = randomized(nn.Transformer(22, 2, 2, 3, 37, batch_first=True))
     raw = raw_of(tmp_path, theirs.state_dict())
     model = import_raw(raw).loaded

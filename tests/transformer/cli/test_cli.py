@@ -28,7 +28,7 @@ def give_lines(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
 
 
 def test_sentences_are_translated(capsys: pytest.CaptureFixture[str]) -> None:
-    """Capitals and typographic apostrophes don't matter."""
+    """Case and typographic apostrophes don't matter."""
     sentences = ["My favourite animal is the raccoon.", "yesterday i saw a raccoon."]
     apostrophes = ["I don\u2019t see the dog.", "i don't see the dog."]
     assert main(["translate", "--model", "toy-en-it", "--device", "cpu", *sentences, *apostrophes]) == 0

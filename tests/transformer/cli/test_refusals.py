@@ -1,4 +1,4 @@
-"""Checkpoints that can't be opened are refused before the slow import of torch."""
+"""Checkpoints that can't be opened are refused before the import of torch, which takes longest."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_file_without_weights(tmp_path: Path) -> None:
 
 
 def test_a_layout_that_nobody_knows(tmp_path: Path) -> None:
-    """All families are asked, so none of their modules may import torch."""
+    """All families are tried, so none of their modules may import torch."""
     save_file({"conv.weight": torch.ones(3, 5)}, tmp_path / "model.safetensors")
     assert "conv.weight" in refused("inspect", tmp_path / "model.safetensors")
 

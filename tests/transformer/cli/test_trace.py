@@ -26,7 +26,7 @@ MODELS: dict[str, Callable[[], LoadedModel]] = {"encoder-decoder": tiny_model, *
 
 @pytest.fixture
 def traced(monkeypatch: pytest.MonkeyPatch) -> Callable[[LoadedModel, Path], Run]:
-    """Write the trace of a model in memory; return the run."""
+    """Write the trace of an unsaved model; returns the run."""
 
     def write(loaded: LoadedModel, out: Path) -> Run:
         monkeypatch.setattr(trace, "open_with_answers", lambda *_: loaded)

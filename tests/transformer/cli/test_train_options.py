@@ -1,4 +1,4 @@
-"""The options of a training run, and of resuming it."""
+"""The options that start and resume a training run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SWITCHES = list(switches())
 
 
 def begun(arguments: list[str], out: Path) -> tuple[list[str], Train]:
-    """A command and its options, as saved by a training run."""
+    """A command and its parsed plan, which is saved as by a training run."""
     command = [*arguments, "--out", str(out)]
     given = parse(command)
     folder = TrainingFolder(out)
@@ -56,7 +56,7 @@ def test_the_shipped_models_command_is_resumed_by_adding_resume(tmp_path: Path) 
 
 
 def test_every_option_may_be_given_again(tmp_path: Path) -> None:
-    """None has its default value, so an option that is not read would be noticed."""
+    """None has its default value, so that an ignored option would be noticed."""
     options = """--task reverse --n-pairs 7 --pairs a.tsv --pairs b.en b.it --languages de fr
     --lowercase --vocab-size 70 --shared-vocabulary --longest 50
     --typing-noise 0.2 --min-words 2 --max-words 9 --max-characters 99 --max-ratio 3 --duplicates --faults
@@ -68,13 +68,13 @@ def test_every_option_may_be_given_again(tmp_path: Path) -> None:
     --snapshots 4 --log-every 6 --tensorboard --half --max-file-mib 3 --license MIT --source-note Mine"""
     command, given = begun(options.split(), tmp_path)
     usual = dict(TrainingPlan().choices())
-    usual.pop("model.leak")  # for live runs only: no option
+    usual.pop("model.leak")  # for live runs only, not an option
     assert not [name for name, value in given.plan.choices() if value == usual.get(name)]
     assert parse([*command, "--resume"]).plan == given.plan
 
 
 def test_choices_of_an_earlier_version_are_read(tmp_path: Path) -> None:
-    """It had --careless, which still works, for --typing-noise, and no tasks."""
+    """An earlier version had --careless for --typing-noise, which still works, and no tasks."""
     command, given = begun(["--pairs", "a.tsv", "--careless", "0.2"], tmp_path)
     assert given.plan.data.typing_noise == 0.2
     old = given.plan.to_dict()

@@ -1,4 +1,4 @@
-"""Files of sentence pairs are read completely, or the message says where reading failed."""
+"""Files of sentence pairs are read completely, or the error says where they can't be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def texts(*paths: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
 def test_columns(tmp_path: Path, name: str) -> None:
-    """Further columns are more translations; CR LF and a BOM are not text; U+2028 is no line end."""
+    """Further columns are further translations; CR LF and a BOM are not text; U+2028 doesn't end a line."""
     content = "\ufeffone\tuno\r\ntwo\tdue\tun paio\nthree\u2028lines\ttre\n\tnothing\n".encode()
     path = write(tmp_path / name, content)
     assert texts(path) == [
@@ -65,7 +65,7 @@ def test_files_that_are_not_aligned_are_refused(tmp_path: Path, n_source: int, n
 
 
 def test_reading_is_streamed(tmp_path: Path) -> None:
-    """The first pairs of a damaged file are read."""
+    """The first pairs of a damaged file are still read."""
     whole = gzip.compress(b"".join(b"word %d\tparola %d\n" % (i, i * 7919) for i in range(50_000)))
     path = tmp_path / "cut.tsv.gz"
     path.write_bytes(whole[: len(whole) // 2])

@@ -48,7 +48,7 @@ def test_an_epoch_has_every_pair_once_in_batches_of_the_size(corpus: EncodedCorp
 
 
 def test_batches_hold_pairs_of_similar_length(corpus: EncodedCorpus) -> None:
-    """This keeps padding small."""
+    """This saves padding."""
     longest = corpus.lengths().max(axis=0)
     groups = epoch_batches(corpus, tokens=100, seed=1, epoch=0)
     padding = sum(int(longest[group].max() * len(group) - longest[group].sum()) for group in groups)
@@ -77,7 +77,7 @@ def test_an_unfinished_or_damaged_folder_is_refused(corpus: EncodedCorpus, tmp_p
 
 
 def test_a_break_while_writing_leaves_no_whole_corpus(corpus: EncodedCorpus, tmp_path: Path) -> None:
-    """Not even where there was one."""
+    """Not even if there was one before."""
 
     def broken() -> Iterator[tuple[list[int], list[int]]]:
         yield from PAIRS[:5]

@@ -1,4 +1,4 @@
-"""Dropped pairs are counted with the reason; nothing is dropped silently."""
+"""Whatever is left out is counted with its reason; nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_report_can_be_cleared() -> None:
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 20)))
 def test_a_hash_table_is_a_set(numbers: list[int]) -> None:
-    """All but 0, which stands for 1."""
+    """Except that 0 counts as 1."""
     table, known = HashTable(), set[int]()
     for number in numbers:
         assert table.add(number) == (max(number, 1) not in known)
@@ -113,6 +113,6 @@ def test_a_hash_table_is_a_set(numbers: list[int]) -> None:
 
 def test_a_hash_table_grows() -> None:
     table = HashTable()
-    numbers = [number * 1024 + 7 for number in range(3_000)]  # which all start at one of a few slots
+    numbers = [number * 1024 + 7 for number in range(3_000)]  # all start at one of few slots
     assert all(map(table.add, numbers))
     assert not any(map(table.add, numbers))

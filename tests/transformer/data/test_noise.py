@@ -29,7 +29,7 @@ def test_ways_of_a_sentence(typed: str) -> None:
 
 
 def test_slips() -> None:
-    """Two letters are swapped, one is dropped, one doubled, one hit next to its key."""
+    """Two letters are swapped, one is dropped, one doubled, one replaced by a neighbouring key."""
     assert {"tehre", "thee", "theere", "thete"} <= ways("there")
     assert "teh" in ways("the")
 

@@ -1,4 +1,4 @@
-"""One vocabulary for both sides: a word in both languages is split into the same pieces."""
+"""One vocabulary for both sides: a word that both languages have is split into the same pieces."""
 
 from transformer.data.corpus_coding import learn_coders
 

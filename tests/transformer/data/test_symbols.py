@@ -1,4 +1,4 @@
-"""Copy, reverse, sort: right answers, right alignments, and no held-out sentence in the training data."""
+"""Copy, reverse, sort: right answers, right alignments, and no held-out example is ever trained on."""
 
 from __future__ import annotations
 

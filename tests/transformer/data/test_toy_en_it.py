@@ -1,4 +1,4 @@
-"""The tables of the built-in English-Italian task: their annotations are right."""
+"""The tables of the built-in English-Italian task: the annotations of their rows are correct."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def minimal() -> list[MinimalPair]:
 def pairs(
     trained: list[TaggedPair], held_out: list[TaggedPair], minimal: list[MinimalPair]
 ) -> list[TaggedPair]:
-    """The pairs of both tables."""
+    """All pairs of all tables."""
     return trained + held_out + [one for pair in minimal for one in (pair.first, pair.second)]
 
 
@@ -61,7 +61,7 @@ def test_20_000_different_sentences_have_one_translation_each(
 def test_no_italian_sentence_is_both_trained_on_and_held_out(
     trained: list[TaggedPair], held_out: list[TaggedPair]
 ) -> None:
-    """Not even with different final punctuation."""
+    """Not even with a different punctuation mark at its end."""
     assert not {unmarked(pair.target) for pair in trained} & {unmarked(pair.target) for pair in held_out}
 
 
@@ -118,7 +118,7 @@ def test_forms_that_show_gender_number_or_person_have_those_of_the_agreement(
 
 
 def test_what_agrees_with_a_word_agrees_in_everything(pairs: list[TaggedPair]) -> None:
-    """Except words joined by "and": the girl is singular, but the girl and the boy are tall."""
+    """Except words joined by "and": the girl is feminine singular, but the girl and the boy are tall."""
     for pair in pairs:
         together = Counter(agreed.target for agreed in pair.agreement)
         genders, numbers = defaultdict(set), defaultdict(set)

@@ -39,7 +39,7 @@ def sharp(seed: int) -> Transformer:
 
 @torch.no_grad()
 def totals(model: Transformer, src: Tensor, targets: Sequence[Sequence[int]]) -> list[float]:
-    """The log-probabilities of whole targets of one length by one forward, without a cache."""
+    """Log-probabilities of whole targets of equal length, by one forward without a cache."""
     ids = torch.tensor(targets)  # (N, T)
     before = torch.nn.functional.pad(ids[:, :-1], (1, 0), value=BOS_ID)
     logits = model(src.expand(len(ids), -1), before).double()
@@ -51,7 +51,7 @@ def totals(model: Transformer, src: Tensor, targets: Sequence[Sequence[int]]) ->
 def every_target(
     model: Transformer, src: Tensor, longest: int, alpha: float
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """All targets of at most this many tokens, best first."""
+    """All targets that end within `longest` tokens, best first."""
     words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in (*SUPPRESSED, EOS_ID)]
     found: list[tuple[float, tuple[int, ...]]] = []
     for n in range(longest):
@@ -79,7 +79,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_targets(seed: int, alp
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_narrow_beam_is_the_definition_without_a_cache(seed: int) -> None:
-    """Keep the best K that don't end, finish those of the best K that do; by forwards without a cache."""
+    """Keep the best K that don't end, finish those that end among the best K, always by full forwards."""
     model, src, size, limit = sharp(seed), random_ids(11, 1, 6, seed=seed), 3, 7
     words = [i for i in range(SMALL["tgt_vocab_size"]) if i not in SUPPRESSED]
     followed: list[tuple[int, ...]] = [()]

@@ -88,7 +88,7 @@ def test_a_prefix_is_given() -> None:
 
 
 def test_candidates_are_counted_and_a_search_repeats_itself() -> None:
-    """The count has all allowed words after each continued hypothesis."""
+    """Candidates are all words that may follow each continued hypothesis."""
     found = tree()
     assert found.n_candidates[:2] == (5, SIZE * 5)
     assert tree() == found

@@ -1,4 +1,4 @@
-"""Every decoder that has begun a name of the source spells it to its end, each row its own name."""
+"""Every decoder spells a name of the source to its end once it is begun, each row its own names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ Decode = Callable[[Transformer, Tensor, DecodingRequest], Sequence[Sequence[int]
 
 
 def target_vocabulary() -> SubwordVocabulary:
-    """The target's."""
     assert isinstance(LOADED.target, SubwordCoder)
     return LOADED.target.vocabulary
 
@@ -97,7 +96,7 @@ def test_a_model_without_an_idea_begins_a_name_of_its_row(way: str) -> None:
     ],
 )
 def test_where_there_is_no_idea_a_missing_name_begins_or_goes_on(target: str, follows: str | None) -> None:
-    """No name begins after half a letter."""
+    """Nothing begins after half a letter."""
     copied = copied_words(LOADED, SOURCES[0])
     assert copied is not None
     text, *half = target.split("<0xC5>")
@@ -110,7 +109,7 @@ def test_where_there_is_no_idea_a_missing_name_begins_or_goes_on(target: str, fo
 
 
 def test_after_a_whole_name_another_one_begins() -> None:
-    """It is not continued by a name that begins like its end."""
+    """The end of the first name doesn't continue as another name that begins with it."""
     copied = copied_words(LOADED, source_ids(LOADED, "the dog saw Jo-Katzi and Katziolo"))
     assert copied is not None
     left = target_vocabulary().all_ids - copied.closed(LOADED.target.encode("Jo-Katzi").ids, surest=0.01)
@@ -142,7 +141,7 @@ def test_a_run_tells_it_of_each_step() -> None:
 
 
 def test_a_name_may_come_a_second_time() -> None:
-    """Its pieces then repeat an earlier run of tokens, which nothing else may."""
+    """Then its n-grams may repeat; no others may."""
     once = LOADED.target.encode("Katzi e Kat").ids
     request = decoding_request(LOADED, LOADED.start_ids, 40, sources=SOURCES[:1], no_repeat=2)
     repeating, misspelling = request.closed(once)

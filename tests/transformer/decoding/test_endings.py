@@ -1,4 +1,4 @@
-"""Why a target ended, the same for every decoder; and the ids that greedy decoding excluded."""
+"""Why a target ended, the same for every decoder; and the ids excluded by greedy decoding."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_endings(way: str) -> None:
     last = next(token for token in OWN if token != OWN[0])
     for ending, asked in (
         ("end", request(12, last)),
-        ("end", request(OWN.index(last) + 1, last)),  # with the last token before the limit
+        ("end", request(OWN.index(last) + 1, last)),  # as the last token before the limit
         ("limit", request(4, ENDLESS)),
         ("limit", request(3, ENDLESS, prefix=OWN[:2])),
         ("limit", request(4, end_ids=(EOS_ID, ENDLESS), forced_end_id=EOS_ID)),
@@ -58,7 +58,7 @@ def test_only_the_last_step_ends_the_target() -> None:
 
 
 def test_repeated_tokens_are_excluded_by_greedy_decoding() -> None:
-    """Probabilities stay the model's; the best remaining token is chosen."""
+    """Probabilities remain the model's; the best remaining token is chosen."""
     steps = list(greedy(MODEL, SRC, request(6, ENDLESS, no_repeat_ngram_size=1), top_k=11))
     chosen = [step.token_id for step in steps]
     assert len(set(chosen)) == len(chosen) == 6

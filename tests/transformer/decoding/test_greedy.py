@@ -39,7 +39,7 @@ def decode(model: Transformer, src: Tensor | None, eos_id: int = EOS_ID, n: int 
 
 
 def decode_without_cache(model: Transformer, src: Tensor | None, eos_id: int, n: int) -> list[int]:
-    """The definition: run everything, append the best token, repeat."""
+    """The definition: run the whole model, append the best token, repeat."""
     ids = [BOS_ID]
     while len(ids) <= n:
         logits = model(src, torch.tensor([ids]))[0, -1]
@@ -57,7 +57,7 @@ def test_greedy_is_the_best_token_again_and_again(kind: str, seed: int) -> None:
     whole = [step.token_id for step in decode(model, src, ENDLESS)]
     with torch.no_grad():
         assert whole == decode_without_cache(model, src, ENDLESS, 12)
-        # Any generated token may be the end token.
+        # Any generated token may serve as the end token.
         eos_id = whole[4]
         ended = [step.token_id for step in decode(model, src, eos_id)]
         assert ended == decode_without_cache(model, src, eos_id, 12) == whole[: whole.index(eos_id) + 1]
@@ -79,7 +79,7 @@ def test_a_step_tells_the_probabilities_of_the_model() -> None:
 
 
 def test_steps_come_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps are computed on demand, and each costs one token."""
+    """Nothing is computed before it is requested, and a step computes one token."""
     model = tiny_transformer()
     sizes: list[torch.Size] = []
     step = model.step
@@ -105,7 +105,7 @@ def test_it_stops_at_the_limit_or_the_last_position(asked: int, got: int) -> Non
 def test_a_batch_decodes_as_its_sentences_do() -> None:
     model, src, _ = with_pair(tiny_transformer())
     alone = [[step.token_id for step in decode(model, row[row != PAD_ID][None], ENDLESS)] for row in src]
-    # A token of the first sentence is the end token: one sentence ends before the other.
+    # With a token of the first sentence as its end, one sentence ends before the other.
     for eos_id in (ENDLESS, alone[0][3]):
         expected = [ids[: ids.index(eos_id)] if eos_id in ids else ids for ids in alone]
         assert target_ids(greedy_batch(model, src, request(12, eos_id))) == expected
@@ -149,7 +149,7 @@ def test_suppressed_tokens_have_no_probability() -> None:
 
 
 def test_the_rank_of_a_given_token() -> None:
-    """Ties are ranked as in the list of the best tokens, if they are in it."""
+    """Tied tokens are ranked as in the list of the best tokens, if they are in it."""
     step = decoding_step(7, 3, torch.tensor([0.1, 0.4, 0.3, 0.2]), top_k=2)
     assert (step.position, step.token_id, step.rank) == (7, 3, 3)
     assert step.probability == pytest.approx(0.2)

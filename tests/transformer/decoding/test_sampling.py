@@ -100,7 +100,7 @@ def test_with_top_k_1_it_is_greedy_and_keeps_to_each_row_s_limit() -> None:
 
 
 def test_tokens_are_drawn_as_often_as_they_are_probable() -> None:
-    """A chi-squared test of many first tokens against the distribution after temperature and truncation."""
+    """A chi-squared test of many first tokens against the model's distribution, sharpened and truncated."""
     model, n = tiny_transformer(), 3000
     src = random_ids(29, 1, 7)
     logits = model(src, torch.tensor([[BOS_ID, 9]]))[0, -1]

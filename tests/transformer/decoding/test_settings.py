@@ -44,7 +44,7 @@ def bart() -> Any:
 
 
 def saved(theirs: Any, folder: Path, settings: dict[str, Any]) -> Path:
-    """A folder written by `save_pretrained`, with generation settings."""
+    """Save with `save_pretrained` and these generation settings."""
     forced = {"forced_bos_token_id": BOS, "forced_eos_token_id": EOS}
     theirs.generation_config.update(**forced, **settings)
     theirs.save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""Small Transformers of every kind, with sizes that expose swapped axes, and batches for them."""
+"""Small Transformers of every kind, in sizes that reveal swapped axes, and batches for them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tiny_config(**changes: object) -> TransformerConfig:
 
 
 def tiny_transformer(seed: int = 0, /, **changes: object) -> Transformer:
-    """A model in eval mode; biases, gammas and betas are random too, so that none can be forgotten."""
+    """In eval mode; biases, gammas and betas are random too, so that none can be forgotten."""
     generator = torch.Generator().manual_seed(seed)
     model = Transformer(tiny_config(**changes), generator)
     with torch.no_grad():
@@ -50,7 +50,7 @@ def random_ids(vocab_size: int, *shape: int, seed: int = 0) -> Tensor:
 
 
 def batch(config: TransformerConfig) -> tuple[Tensor | None, Tensor | None]:
-    """Source (2, 7) and target (2, 5), or the one that the model takes; the second of each is padded."""
+    """Source (2, 7) and target (2, 5), each None if the model doesn't take it; the second row is padded."""
     src = random_ids(config.src_vocab_size, BATCH, SRC_LENGTH) if config.n_encoder_layers else None
     tgt = random_ids(config.tgt_vocab_size, BATCH, TGT_LENGTH) if config.n_decoder_layers else None
     if src is not None:
@@ -93,5 +93,5 @@ def deviation(actual: Tensor, expected: Tensor) -> float:
 
 
 def relative_deviation(actual: Tensor, expected: Tensor) -> float:
-    """The largest absolute difference, relative to the largest expected number."""
+    """The largest absolute difference, relative to the largest expected value."""
     return deviation(actual, expected) / expected.abs().max().item()

@@ -149,7 +149,7 @@ _ONE_STACK = {
 
 
 def any_model(*kinds: str) -> pytest.MarkDecorator:
-    """Every form of encoder-decoder and two of single-stack models; the rest is marked `full`."""
+    """Every form for encoder-decoders, two for single-stack models; the rest of the cross is marked full."""
     cases = []
     for kind in kinds:
         for form in FORMS:

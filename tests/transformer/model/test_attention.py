@@ -24,7 +24,7 @@ from transformer.model.trace import Recorder
 BATCH, HEADS, QUERIES, KEYS, D_HEAD = 2, 3, 5, 7, 11
 D_MODEL = HEADS * D_HEAD
 
-# Masks broadcast: padding has one row for all queries, the future is the same in all sentences.
+# Masks broadcast: padding has one row for all queries, the causal mask is the same for all sentences.
 MASK_SHAPES = [
     (BATCH, HEADS, QUERIES, KEYS),
     (BATCH, 1, QUERIES, KEYS),
@@ -42,14 +42,14 @@ def qkv(seed: int = 0, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tens
 
 
 def random_mask(shape: tuple[int, ...], seed: int = 0) -> Tensor:
-    """A mask with half of the cells open, and one fully masked row."""
+    """About half of the cells open, and one row fully masked."""
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.5
     mask[0, 0, 0] = False
     return mask
 
 
 def by_hand(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Equation 1, in Python's own numbers: weights (B, H, Q, K) and z (B, H, Q, d_head)."""
+    """Equation 1 in plain Python: weights (B, H, Q, K) and z (B, H, Q, d_head)."""
     allowed = mask.expand(BATCH, HEADS, QUERIES, KEYS)
     weights, z = torch.zeros(BATCH, HEADS, QUERIES, KEYS).double(), torch.zeros_like(q)
     for b in range(BATCH):
@@ -86,7 +86,7 @@ def test_without_a_mask_everything_is_open() -> None:
 
 
 def test_what_is_recorded() -> None:
-    """Recorded scores are scaled but not masked: masked cells can still be seen."""
+    """Recorded scores are scaled but not yet masked, so masked cells can still be seen."""
     q, k, v = qkv()
     mask = random_mask((BATCH, 1, 1, KEYS))
     recorder = Recorder()
@@ -174,7 +174,7 @@ def test_heads_read_their_own_columns() -> None:
 
 
 def test_multi_head_is_a_sum_over_heads() -> None:
-    """Concat(head_1, ..., head_H) W_O as a sum of heads, each with its own columns of W_O."""
+    """Concat(head_1, ..., head_H) W_O, head by head, each with its own columns of W_O."""
     module = multi_head()
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(BATCH, QUERIES, D_MODEL, generator=generator, dtype=torch.float64)
@@ -196,7 +196,7 @@ def test_multi_head_is_a_sum_over_heads() -> None:
 
 
 def test_a_full_cache_needs_no_memory() -> None:
-    """Cross-attention computes the source's keys and values once."""
+    """Cross-attention computes the source's keys and values only once."""
     module = multi_head()
     x, memory = torch.ones(1, 1, D_MODEL).double(), torch.ones(1, KEYS, D_MODEL).double()
     cache = KeyValueCache()

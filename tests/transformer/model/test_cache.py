@@ -1,4 +1,4 @@
-"""A cache against tensors concatenated and indexed again at every step."""
+"""A cache against tensors that are concatenated and indexed at every step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def random(*shape: int, generator: torch.Generator) -> Tensor:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_it_holds_what_was_appended_and_selected(seed: int) -> None:
-    """Any sequence of appending tokens and selecting rows: repeated, swapped, dropped."""
+    """Appending tokens and selecting rows (repeated, swapped, dropped) in any order."""
     generator = torch.Generator().manual_seed(seed)
     cache = KeyValueCache()
     assert len(cache) == 0

@@ -1,4 +1,4 @@
-"""Properties of models with every choice, and single choices against independent computations."""
+"""Properties of models with any choices, and single choices against independent computations."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_padding_changes_nothing(
 
 
 def sentences(vocab_size: int, lengths: Sequence[int], more: int) -> Tensor | None:
-    """Random sentences with `more` padding than needed; None for a model without that side."""
+    """Random sentences with `more` columns of padding; None for a model without that side."""
     if not vocab_size:
         return None
     ids = random_ids(vocab_size, len(lengths), max(lengths) + more, seed=sum(lengths))
@@ -130,7 +130,7 @@ def test_without_a_padding_id_every_token_is_looked_at() -> None:
 
 
 def test_a_target_may_begin_with_the_token_that_pads() -> None:
-    """Marian and T5 do this: the decoder must attend to it."""
+    """As in Marian and T5: the decoder attends to it."""
     model, src, tgt = with_pair(tiny_transformer())
     tgt[:, 0] = PAD_ID
     trace = trace_of(model, src, tgt)
@@ -252,7 +252,7 @@ def test_which_layers_have_biases(choices: dict[str, object], biased: set[str]) 
 
 @torch.no_grad()
 def test_untransposed_merging_deals_the_rows_of_heads_out() -> None:
-    """As published: (B, heads, T, d_head) is reshaped to (B, T, d_model) without transposing."""
+    """values.reshape(batch, length, d_model) of (batch, heads, length, d_head), as in the published code."""
     model, src, tgt = with_pair(tiny_transformer(**UNTRANSPOSED).double())
     trace = trace_of(model, src, tgt)
     for path, n in (("encoder.layers.0.self_attn", 7), ("decoder.layers.2.cross_attn", 5)):

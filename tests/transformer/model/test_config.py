@@ -259,7 +259,7 @@ def test_a_factor_of_one_is_no_factor() -> None:
 
 
 def test_every_field_is_read_by_the_model_and_set_outside_it() -> None:
-    """Set by a layout, a mapping file or a plan: every field has a use."""
+    """Set by a layout, a mapping file or a plan: no field is unused."""
     package = Path(transformer.__file__).parent
     model, layouts = (
         "\n".join(path.read_text(encoding="utf-8") for path in paths)
@@ -301,13 +301,13 @@ def test_base_is_the_papers() -> None:
 
 
 def n_parameters(**changes: object) -> float:
-    """Millions of parameters of the base model with 37,000 shared sub-words; allocates no memory."""
+    """Parameters of the base model in millions, with the paper's 37,000 sub-words; allocates no memory."""
     config = preset("base", src_vocab_size=37_000, tgt_vocab_size=37_000, share_embeddings=True, **changes)
     with torch.device("meta"):
         return sum(p.numel() for p in Transformer(config).parameters()) / 1e6
 
 
-# Table 3, column "params": all its rows that change sizes only.
+# Table 3, column "params": all rows that change only sizes.
 TABLE_3: list[tuple[dict[str, object], int]] = [
     ({}, 65),
     ({"n_encoder_layers": 2, "n_decoder_layers": 2}, 36),

@@ -11,7 +11,7 @@ from transformer.model.dropout import Dropout
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 def test_a_share_of_p_becomes_zero_and_the_mean_stays(p: float) -> None:
     torch.manual_seed(1)
-    x = Dropout(p)(torch.ones(401, 997))  # not a multiple of the numbers per draw
+    x = Dropout(p)(torch.ones(401, 997))  # not a multiple of the numbers per random draw
     assert (x == 0).double().mean().item() == pytest.approx(p, abs=0.004)
     assert x.mean().item() == pytest.approx(1, abs=0.02)
     assert x.unique().tolist() == pytest.approx([0, 1 / (1 - p)], rel=1e-6)
@@ -20,11 +20,11 @@ def test_a_share_of_p_becomes_zero_and_the_mean_stays(p: float) -> None:
 @given(st.floats(0, 1, exclude_max=True))
 @example(0.99)
 @example(0.999)
-@example(1 - 2**-17)  # rounds to a threshold that does not fit into 16 bits
+@example(1 - 2**-17)  # rounds to a threshold that doesn't fit in 16 bits
 @example(0.999999)
 @example(math.nextafter(1, 0))
 def test_every_p_below_1_is_met(p: float) -> None:
-    """The share of kept numbers is right within six standard deviations, plus half a step of 2^-16."""
+    """The number kept is as expected: within six standard deviations and half a step of 2^-16."""
     n = 2**16
     torch.manual_seed(5)
     x = Dropout(p)(torch.ones(n))
@@ -35,7 +35,7 @@ def test_every_p_below_1_is_met(p: float) -> None:
 
 
 def test_places_are_independent_of_each_other() -> None:
-    """Neighbours share one draw of the generator, but must be dropped independently."""
+    """Neighbours share a random draw, but must be dropped independently."""
     torch.manual_seed(2)
     zero = (Dropout(0.5)(torch.ones(100_000)) == 0).double() - 0.5
     for distance in (1, 2, 3, 4, 8):

@@ -14,7 +14,7 @@ VOCAB, LENGTH, START, D_MODEL = 29, 5, 4, 66
 
 
 def run(**choices: object) -> tuple[Embedding, Tensor, Tensor, dict[str, Tensor]]:
-    """A module with random weights; ids, its output for them from position 4 on, and what it records."""
+    """The module with random weights; ids, its output for them from position START on, its records."""
     module = Embedding(VOCAB, tiny_config(**choices)).eval()
     generator = torch.Generator().manual_seed(0)
     for parameter in module.parameters():

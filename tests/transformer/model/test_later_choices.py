@@ -1,4 +1,4 @@
-"""Choices newer than the paper, each against an independent computation."""
+"""Choices introduced after the paper, each against an independent computation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def normed(norm: nn.Module, x: Tensor) -> Tensor:
 
 
 def turned(x: np.ndarray, base: float, n_dims: int, stretch: float = 1.0) -> np.ndarray:
-    """Rotate the first n_dims numbers of heads (B, H, T, d_head), in pairs, as complex numbers."""
+    """Heads (B, H, T, d_head) whose first n_dims numbers are pairs, rotated as complex numbers."""
     pairs = x[..., :n_dims:2] + 1j * x[..., 1:n_dims:2]
     speed = base ** (-np.arange(0, n_dims, 2) / n_dims) / stretch
     pairs = pairs * np.exp(1j * np.arange(x.shape[2])[:, None] * speed)
@@ -202,7 +202,7 @@ def test_an_untied_generator_reads_the_stream_itself() -> None:
 
 
 def test_fresh_projections_are_matrices_like_others() -> None:
-    """They are Xavier-uniform: within a bound that embeddings exceed."""
+    """Xavier-uniform: the numbers are within a bound that embeddings exceed."""
     projection = tiny_transformer(d_embedding=14, tie_generator=False).src_embedding.projection
     assert projection is not None
     bound = math.sqrt(6 / (14 + 66))

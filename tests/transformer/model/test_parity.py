@@ -43,7 +43,7 @@ def copy_norm(ours: Norm, theirs: nn.LayerNorm) -> None:
     assert isinstance(ours, LayerNorm)
     theirs.weight.copy_(ours.gamma)
     if theirs.bias is None:
-        ours.beta.zero_()  # torch's bias=False drops beta too; ours keeps it
+        ours.beta.zero_()  # torch drops beta together with the biases; we keep it
     else:
         theirs.bias.copy_(ours.beta)
 
@@ -57,7 +57,7 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> N
 
 
 def copy_layer(ours: EncoderLayer | DecoderLayer, theirs: Any, cross: bool) -> None:
-    """For torch, a decoder layer without cross-attention is an encoder layer with a causal mask."""
+    """To torch, a decoder layer without cross-attention is an encoder layer with a causal mask."""
     copy_attention(ours.self_attn, theirs.self_attn)
     copy_norm(ours.self_attn_norm, theirs.norm1)
     if cross:
@@ -85,7 +85,7 @@ def layer_options(config: TransformerConfig) -> dict[str, object]:
 
 @torch.no_grad()
 def torch_stack(ours: Encoder | Decoder, config: TransformerConfig, *, cross: bool = False) -> nn.Module:
-    """torch's decoder (its encoder for a stack without cross-attention) with our weights."""
+    """torch's decoder, or its encoder for a stack without cross-attention, with our weights."""
     norm = nn.LayerNorm(config.d_model, config.norm_eps, bias=config.bias) if ours.final_norm else None
     layer_class: Any = nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer
     stack_class: Any = nn.TransformerDecoder if cross else nn.TransformerEncoder
@@ -101,7 +101,7 @@ def torch_stack(ours: Encoder | Decoder, config: TransformerConfig, *, cross: bo
 
 
 def embed(ours: Embedding, ids: Tensor, config: TransformerConfig) -> Tensor:
-    """Sections 3.4 and 3.5 again, number by number in Python."""
+    """Sections 3.4 and 3.5 recomputed number by number in Python."""
     d_model = config.d_model
     rows = []
     for position in range(ids.shape[1]):
@@ -124,7 +124,7 @@ def stack_result(trace: Trace, stack: str, config: TransformerConfig) -> Tensor:
 
 
 def assert_attentions_equal(trace: Trace, seen: Mapping[str, Tensor], tolerance: float) -> None:
-    """Compare attention: ours by path, torch's by module name among its recorded outputs."""
+    """Compare all attention weights: ours by path, torch's by module name among other records."""
     weights = {name: tensor for name, tensor in seen.items() if name.endswith("attn")}
     ours = {path.removesuffix(".weights") for path in trace if path.endswith(".weights")}
     names = {path: path.replace("cross_attn", "multihead_attn") for path in ours}
@@ -190,7 +190,7 @@ def test_one_stack_equals_torch(kind: str, form: dict[str, object], dtype: torch
 
 
 def test_another_weight_is_noticed() -> None:
-    """The comparison notices a change of a thousandth in one number of one matrix."""
+    """The comparison detects one number of one matrix changed by a thousandth."""
     model = tiny_transformer(**KINDS["encoder-only"])
     src, _ = batch(model.config)
     assert src is not None

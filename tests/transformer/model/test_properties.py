@@ -1,6 +1,6 @@
 """Properties of every Transformer, whatever its weights.
 
-Most are tested to 1e-12 in float64, where rounding hides nothing; users see float32.
+Most are checked to 1e-12 in float64, where rounding hides nothing; users see float32.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ANY_FORM = pytest.mark.parametrize("form", FORMS, ids=["post", "pre"])
 
 
 def run(model: Transformer, src: Tensor | None, tgt: Tensor | None, tapped: bool) -> Tensor:
-    """The logits by the explicit attention (tapped) or by the fused one."""
+    """The logits, with explicit attention (tapped) or the fused kernel."""
     logits: Tensor = model(src, tgt, tap=Recorder()) if tapped else model(src, tgt)
     return logits
 
@@ -67,7 +67,7 @@ def test_a_later_token_changes_no_earlier_output(kind: str, tapped: bool, change
 
 
 def test_every_source_token_changes_every_output() -> None:
-    """The encoder attends in both directions, and the decoder to all of its output."""
+    """The encoder attends in both directions, and the decoder to all of the source."""
     model = tiny_transformer()
     src = random_ids(model.config.src_vocab_size, 1, SRC_LENGTH)
     tgt = random_ids(model.config.tgt_vocab_size, 1, TGT_LENGTH)
@@ -81,7 +81,7 @@ def test_every_source_token_changes_every_output() -> None:
 
 @ANY_FORM
 def test_in_float32_it_is_the_same_but_for_rounding(form: dict[str, object]) -> None:
-    """Recorded or not, cached or not, padded or not: equal relative to the largest logit."""
+    """Recorded or not, cached or not, padded or not; the tolerance is relative to the largest logit."""
     model, src, tgt = with_pair(tiny_transformer(**form))
     logits = model(src, tgt)
     state = model.start(src)
@@ -94,7 +94,7 @@ def test_in_float32_it_is_the_same_but_for_rounding(form: dict[str, object]) -> 
 
 @pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
 def test_sentences_of_padding_only(tapped: bool) -> None:
-    """Rows without an open key in all three attentions give finite numbers, forward and backward."""
+    """Fully masked rows in all three attentions: finite numbers everywhere, forward and backward."""
     model, src, tgt = with_pair(tiny_transformer().double())
     src[0], tgt[0] = PAD_ID, PAD_ID
     logits = run(model, src, tgt, tapped)
@@ -106,7 +106,7 @@ def test_sentences_of_padding_only(tapped: bool) -> None:
 
 @ANY_KIND
 def test_weights_are_probabilities_of_unmasked_keys(kind: str) -> None:
-    """Padding keys are masked and, in the decoder's self-attention, the future."""
+    """Masked are the keys' padding and, in the decoder's self-attention, the future."""
     model = tiny_transformer(**KINDS[kind])
     src, tgt = batch(model.config)
     trace = trace_of(model, src, tgt)
@@ -200,7 +200,7 @@ def test_dropout_is_for_training_only(tapped: bool) -> None:
     ],
 )
 def test_compiles_as_one_graph(changes: dict[str, object]) -> None:
-    """With NO_TAP no trace of the tap remains: the whole forward is one graph."""
+    """NO_TAP leaves no trace of the tap: the whole forward is one graph."""
     torch.compiler.reset()
     model = tiny_transformer(**changes).double()
     src, tgt = batch(model.config)
@@ -209,7 +209,7 @@ def test_compiles_as_one_graph(changes: dict[str, object]) -> None:
 
 
 def test_initial_weights() -> None:
-    """Drawn from the generator; embeddings times sqrt(d_model) have unit size, projections preserve size."""
+    """Drawn from the generator; embeddings times sqrt(d_model) have scale 1, projections preserve scale."""
     models = [Transformer(tiny_config(), torch.Generator().manual_seed(seed)) for seed in (5, 5, 6)]
     first, same, other = (torch.cat([p.flatten() for p in model.parameters()]) for model in models)
     assert torch.equal(first, same)
@@ -259,7 +259,7 @@ def test_half_precision_is_close(dtype: torch.dtype, tapped: bool) -> None:
 
 
 def test_one_token_and_one_word() -> None:
-    """Everything at its smallest."""
+    """Every size is the smallest possible."""
     model = tiny_transformer(src_vocab_size=2, tgt_vocab_size=2, d_model=2, n_heads=1, d_ff=1, max_len=1)
     logits = model(torch.tensor([[1]]), torch.tensor([[1]]))
     assert logits.shape == (1, 1, 2)

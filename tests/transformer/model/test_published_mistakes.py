@@ -1,4 +1,4 @@
-"""Mistakes that published from-scratch Transformers make, one test each that would catch it.
+"""Mistakes in published from-scratch Transformers, with one test each that would catch it.
 
 The expected numbers are worked out here, not taken from another implementation, so that each test shows
 what is right.
@@ -46,7 +46,7 @@ def test_the_base_of_positions_is_10000_not_1000() -> None:
 
 
 def identity_attention(n_heads: int, d_head: int) -> MultiHeadAttention:
-    """Attention with identity projections: the output is only reordered and mixed by the weights."""
+    """All projections are the identity: the output only mixes and moves the inputs by the weights."""
     module = MultiHeadAttention(n_heads * d_head, n_heads, bias=False)
     with torch.no_grad():
         for parameter in module.parameters():
@@ -56,7 +56,7 @@ def identity_attention(n_heads: int, d_head: int) -> MultiHeadAttention:
 
 @pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
 def test_heads_are_transposed_back_before_they_are_merged(tapped: bool) -> None:
-    """With a single key each query gets that key's vector; without transposing it is scrambled."""
+    """With one key, each query gets that key's vector unchanged; without transposing back it is scrambled."""
     x = torch.arange(2 * 5 * 33.0).reshape(2, 5, 33)
     memory = torch.arange(2 * 33.0).reshape(2, 1, 33)
     module = identity_attention(n_heads=3, d_head=11)
@@ -66,7 +66,7 @@ def test_heads_are_transposed_back_before_they_are_merged(tapped: bool) -> None:
 
 @pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
 def test_the_cross_attention_mask_closes_source_keys(tapped: bool) -> None:
-    """Transposed, it would mask target queries instead; with equal lengths that raises no error."""
+    """Transposed, it would mask target queries instead, which goes unnoticed only if lengths are equal."""
     model = tiny_transformer()
     src, tgt = random_ids(29, 2, 5), random_ids(31, 2, 5)
     src[0, 3:] = 0
@@ -84,7 +84,7 @@ def test_the_cross_attention_mask_closes_source_keys(tapped: bool) -> None:
 
 @pytest.mark.parametrize("attention", [scaled_dot_product_attention, fused_attention])
 def test_a_row_that_may_look_at_nothing_gets_zeros(attention: Callable[..., Tensor]) -> None:
-    """-1e9 would make it uniform over masked keys, and minus infinity would make it NaN."""
+    """-1e9 for minus infinity makes it uniform over masked keys; minus infinity makes it NaN."""
     q, k = torch.ones(2, 3, 5, 11), torch.ones(2, 3, 7, 11)
     mask = torch.ones(2, 1, 5, 7, dtype=torch.bool)
     mask[1, 0, 2] = False
@@ -94,14 +94,14 @@ def test_a_row_that_may_look_at_nothing_gets_zeros(attention: Callable[..., Tens
 
 
 def test_a_masked_weight_is_exactly_zero() -> None:
-    """Scores below a finite stand-in would invert the mask."""
+    """Scores below a finite stand-in for minus infinity would invert the mask."""
     weights = masked_softmax(torch.tensor([-3e9, -3e9, 5.0]), torch.tensor([True, True, False]))
     assert weights.tolist() == [0.5, 0.5, 0.0]
 
 
 @pytest.mark.parametrize("masked", [True, False])
 def test_softmax_subtracts_the_maximum(masked: bool) -> None:
-    """exp(1e4) is infinite, and infinity over infinity NaN."""
+    """exp(1e4) overflows to infinity, and infinity over infinity is NaN."""
     scores = torch.tensor([1e4, 1e4, 1e4 - math.log(2), -1e4])
     mask = torch.ones(4, dtype=torch.bool) if masked else None
     assert deviation(masked_softmax(scores, mask), torch.tensor([0.4, 0.4, 0.2, 0.0])) < 1e-3
@@ -110,7 +110,7 @@ def test_softmax_subtracts_the_maximum(masked: bool) -> None:
 
 @pytest.mark.parametrize("tapped", [True, False], ids=["tapped", "untapped"])
 def test_scores_are_scaled_by_the_root_of_d_head(tapped: bool) -> None:
-    """Not of d_model: with 4 heads scores would be half as large, and attention flatter."""
+    """Not of d_model: with 4 heads, every score would be half as large and the attention flatter."""
     module = identity_attention(n_heads=4, d_head=4)
     x = torch.zeros(1, 1, 16)
     x[0, 0, 0] = 1.0
@@ -122,7 +122,7 @@ def test_scores_are_scaled_by_the_root_of_d_head(tapped: bool) -> None:
 
 
 def test_layer_norm_is_over_one_axis() -> None:
-    """If it were also over tokens, other words would change how a word is normalised."""
+    """If tokens were included, a sentence's other words would change how a word is normalized."""
     x = torch.stack((torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([10.0, 20.0, 30.0, 40.0])))[None]
     result = LayerNorm(4, 1e-12)(x)[0]
     assert deviation(result[0], result[1]) < 1e-6
@@ -143,7 +143,7 @@ def test_embeddings_are_multiplied_by_the_root_of_d_model() -> None:
 
 
 def test_the_forward_gives_logits_that_can_be_trained() -> None:
-    """Not the best token, which has no gradient, nor probabilities, which the loss would normalise again."""
+    """Not the best token, which has no gradient, nor probabilities, to which a loss applies softmax again."""
     model, src, tgt = with_pair(tiny_transformer())
     logits: Tensor = model(src, tgt)
     assert logits.shape == (2, 5, 31)

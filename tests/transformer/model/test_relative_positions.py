@@ -1,4 +1,4 @@
-"""Relative positions against Hugging Face's T5, the origin of this bias."""
+"""Relative positions against Hugging Face's T5, where this bias was introduced."""
 
 from __future__ import annotations
 

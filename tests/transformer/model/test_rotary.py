@@ -48,7 +48,7 @@ def test_they_are_llamas_whose_pairs_are_half_a_head_apart() -> None:
 
 
 def halves(x: Tensor) -> Tensor:
-    """The first of each pair, then the second of each."""
+    """The first number of each pair, then the second of each."""
     return torch.cat((x[..., ::2], x[..., 1::2]), dim=-1)
 
 

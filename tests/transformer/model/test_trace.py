@@ -1,4 +1,4 @@
-"""The tap: recorded tensors and their names, edits, and that users never see each other's runs."""
+"""The tap: what it records under which names, what an edit does, and that runs are isolated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def sublayer(prefix: str, name: str, names: list[str], norm_first: bool) -> list
 
 
 def layer_paths(prefix: str, norm_first: bool, cross: bool) -> list[str]:
-    """Everything a layer records, in the order of the forward."""
+    """Everything that a layer records, in forward order."""
     middle = []
     if cross:
         middle = [*sublayer(prefix, "cross_attn", ATTENTION, norm_first), f"{prefix}.resid_mid_cross"]
@@ -90,7 +90,7 @@ def test_a_path_is_a_module_and_the_prefix_of_its_parameters(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_recorded_is_what_was_computed_with(kind: str) -> None:
-    """Each number can be traced back to its inputs."""
+    """Each recorded number follows from the recorded numbers that it is computed from."""
     model = tiny_transformer(**KINDS[kind], norm_position="pre")
     trace = trace_of(model, *batch(model.config))
     modules = dict(model.named_modules())
@@ -227,7 +227,7 @@ def test_keep_chooses_what_is_stored() -> None:
 
 
 class Watch:
-    """A tap that notices later in-place changes of a tensor that passed through it."""
+    """A tap that detects later writes to a tensor that went through it."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, Tensor, int, Tensor]] = []
@@ -266,14 +266,14 @@ def test_an_edit_is_recorded_and_gone_on_with() -> None:
 
 
 def changed(tensor: Tensor) -> Tensor:
-    """A change that no softmax or norm undoes: different for each number; a mask becomes fully open."""
+    """Unequal additions, as softmax and norms cancel equal ones; masks are inverted."""
     if tensor.dtype == torch.bool:
         return ~tensor
     return tensor + torch.linspace(0, 9, tensor.numel()).view_as(tensor)
 
 
 def test_every_path_can_be_edited() -> None:
-    """The model continues with the tensor that a tap returns."""
+    """The model continues with whatever a tap returns."""
     model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
     for path in plain:
@@ -282,7 +282,7 @@ def test_every_path_can_be_edited() -> None:
 
 
 def test_one_run_patched_into_another() -> None:
-    """With the other sentence's memory the decoder gives its logits for the other sentence."""
+    """With the memory of another sentence, the decoder's output is that for the other sentence."""
     model, src, tgt = with_pair(tiny_transformer())
     other = random_ids(29, *src.shape, seed=7)
     other[1, 4:] = 0
@@ -305,7 +305,7 @@ def test_an_edit_that_changes_the_shape_is_refused() -> None:
     "path", ["src_embedding.positions", "encoder.layers.0.resid_pre", "encoder.layers.0.self_attn.mask"]
 )
 def test_an_edit_may_write_into_its_tensor(path: str) -> None:
-    """It changes neither the model, nor earlier records, nor the next layer's mask."""
+    """Neither the model, nor earlier records, nor the mask of the next layer change."""
     model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
     recorder = Recorder({path: lambda x: x.zero_()})
@@ -348,7 +348,7 @@ def test_no_tap_hands_everything_back() -> None:
 
 
 def test_a_model_keeps_nothing_of_a_run() -> None:
-    """A run leaves nothing on the model: no attribute, no buffer, no hook."""
+    """A run leaves no attribute, buffer or hook on the model."""
     model = Transformer(tiny_config(), torch.Generator().manual_seed(0)).eval()
     before = {name: dict(vars(module)) for name, module in model.named_modules()}
     trace_of(model, *batch(model.config))

@@ -11,13 +11,13 @@ CODER = subword_coder("it", "Katarina vede la casa e il casale. " * 3 + "1 19 19
 
 
 def spelled(word: str) -> set[str]:
-    """The first pieces of the word, single bytes included."""
+    """The pieces, including single bytes, that the word begins with."""
     ids = CODER.vocabulary.all_ids - set(CODER.special_tokens.ids)
     return {CODER.token(index) for index in ids if word.encode().startswith(CODER.vocabulary.spell(index))}
 
 
 def may_follow(text: str, *words: str, others: tuple[str, ...] = ()) -> set[str] | None:
-    """The pieces that may follow a text when these words are copied; None if any may."""
+    """The pieces that may follow a text if these words are copied; None if all may."""
     closed = CopiedWords(words, " ".join((*words, *others)), CODER.vocabulary).closed(CODER.encode(text).ids)
     if not closed:
         return None
@@ -76,7 +76,7 @@ def test_a_name_whose_letters_begin_nothing_else_is_begun_sooner() -> None:
 
 
 def test_letters_that_are_spelled_by_bytes() -> None:
-    """No piece has ł: it is two bytes, and between them only the second may come."""
+    """No piece contains ł: it is two bytes, and after the first only the second may follow."""
     ids = CODER.encode("Paweł").ids
     first, second = CODER.encode("ł").ids[-2:]
     copied = CopiedWords(["Paweł"], "I see Paweł.", CODER.vocabulary)
@@ -86,7 +86,7 @@ def test_letters_that_are_spelled_by_bytes() -> None:
 
 
 def test_letters_that_no_piece_has_come_from_the_source() -> None:
-    """The first byte of one of its letters is allowed, then only the byte that completes one."""
+    """A byte that begins one of the source's letters may follow, then only those that complete one."""
     copied = CopiedWords(["Paweł"], "Paweł says: €5 – see <0xE1>.", CODER.vocabulary)
     vocabulary = CODER.vocabulary
 

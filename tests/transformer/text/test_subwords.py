@@ -1,4 +1,4 @@
-"""Sub-words: nothing typed is lost or unknown, splits are byte-pair encoding's, pieces know their words."""
+"""Sub-words: nothing typed is lost or unknown, splits are byte-pair encoding's, every piece has its word."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_ids_are_described_as_the_text_they_came_from(text: str) -> None:
 
 
 def pieces(text: str, *, spaced: bool) -> list[int]:
-    """Ids of a text, letter by letter."""
+    """Ids of a text encoded letter by letter."""
     return [
         index
         for place, letter in enumerate(text)

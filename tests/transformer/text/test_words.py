@@ -13,7 +13,7 @@ from transformer.text.words import LONGEST_WORD, WordTokenizer, clean
 
 ENGLISH = WordTokenizer("en", lowercase=True)
 ITALIAN = WordTokenizer("it", lowercase=True)
-ANY_TEXT = st.text(alphabet=st.characters())  # lone surrogates too
+ANY_TEXT = st.text(alphabet=st.characters())  # including lone surrogates
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_long_run_is_cut_into_pieces() -> None:
 @pytest.mark.parametrize("piece", ["a", "'", "(", "😀", "the raccoon. ", "\ud800", "l'"])
 @pytest.mark.parametrize("tokenizer", [ENGLISH, ITALIAN], ids=["English", "Italian"])
 def test_time_is_linear_in_the_length(tokenizer: WordTokenizer, piece: str) -> None:
-    """Twenty times the text in about twenty times the CPU time; a quadratic tokenizer takes 400 times."""
+    """20 times the text takes about 20 times the CPU time; a quadratic tokenizer would take 400 times."""
 
     def seconds(n_characters: int) -> float:
         text = (piece * n_characters)[:n_characters]

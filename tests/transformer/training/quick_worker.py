@@ -1,4 +1,4 @@
-"""The process of a live training run in tests: at normal priority, with few held-out sentences."""
+"""The process of a live training run in tests: normal priority and few held-out sentences."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Training runs of tiny models in separate processes: to be killed, to train together, to fill a disk.
+"""Training runs of tiny models in their own processes: to be killed, to train together, to fill a disk.
 
 The processes are forked from one that has everything imported, so a run takes a fraction of a second.
 """
@@ -32,19 +32,19 @@ TINY = (
     "--longest 60 --vocab-size 330 --batch-tokens 200 --steps 20 --warmup 5 --log-every 3 --save-every 4 "
     "--threads 1"
 ).split()
-"""Updates for over two rounds through the pairs of `write_pairs`; a round's last update has fewer batches."""
+"""More than two epochs of the pairs of `write_pairs`; the last batches of an epoch are fewer."""
 
 PATIENCE = 60.0
-"""Seconds that a busy machine may take for one second's work."""
+"""Seconds that a busy machine may need for what normally takes one."""
 
-# Modules loaded on first use are loaded once for all forks.
+# Whatever is loaded on first use is loaded once for all forks.
 for language in ("en", "it"):
     WordTokenizer(language, lowercase=False)
 torch.optim.Adam([torch.zeros(1)])
 sacrebleu.corpus_bleu(["a"], [["a"]])
 
 _stores: list[TCPStore] = []
-"""Each exists while something refers to it."""
+"""A store lives as long as it is referenced."""
 
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload([__name__, "transformer.cli.train"])
@@ -59,17 +59,17 @@ def write_pairs(path: Path, n_pairs: int = 120, seed: int = 3) -> Path:
 
 
 def write_files(folder: Path) -> list[str]:
-    """Write training and validation pairs; return the options that name them."""
+    """Write training and validation pairs; returns the options that name them."""
     pairs, valid = write_pairs(folder / "pairs.tsv"), write_pairs(folder / "valid.tsv", 6, seed=4)
     return ["--pairs", str(pairs), "--valid", str(valid)]
 
 
 class Call:
-    """A function in a separate process.
+    """A function in its own process.
 
     Args:
-        function: one that can be pickled.
-        environment: added to this process's.
+        function: must be picklable.
+        environment: in addition to this process's.
     """
 
     def __init__(self, function: Callable[[], object], environment: dict[str, str] | None = None) -> None:
@@ -80,11 +80,11 @@ class Call:
 
     @property
     def said(self) -> str:
-        """A description for error messages."""
+        """Output of the process; not captured here."""
         return ""
 
     def wait(self, seconds: float = PATIENCE) -> int:
-        """Wait for its end; return the exit status, negative if a signal killed it."""
+        """Wait for its end; returns the exit status, negative if a signal killed it."""
         self.process.join(seconds)
         assert self.process.exitcode is not None, f"still running:\n{self.said}"
         return self.process.exitcode
@@ -96,13 +96,13 @@ class Call:
 
 
 class Run(Call):
-    """`python -m transformer train` in a separate process.
+    """`python -m transformer train` in its own process.
 
     Args:
-        folder: its output is written to a file there.
+        folder: for a file with its output.
         arguments: after "train".
-        before: called in the process first, to break something.
-        environment: on top of this process's.
+        before: called first in the process, to break something.
+        environment: in addition to this process's.
     """
 
     def __init__(
@@ -117,11 +117,11 @@ class Run(Call):
 
     @property
     def said(self) -> str:
-        """Everything printed so far."""
+        """Everything it has printed."""
         return self._log.read_text(encoding="utf-8") if self._log.exists() else ""
 
     def wait_for(self, is_there: Callable[[], bool], seconds: float = PATIENCE) -> None:
-        """Wait, while it runs, until this exists."""
+        """Wait until `is_there` is true, while the process runs."""
         end = time.monotonic() + seconds
         while not is_there():
             assert self.process.is_alive(), self.said
@@ -144,17 +144,17 @@ def _train(log: Path, arguments: list[str], before: Callable[[], object] | None)
 
 
 def train(folder: Path, *arguments: str) -> str:
-    """Train to the end; return the output."""
+    """Train to the end; returns what was printed."""
     run = Run(folder, *arguments)
     assert run.wait() == 0, run.said
     return run.said
 
 
 def ranks(n_processes: int) -> list[dict[str, str]]:
-    """The environments of processes that train together, as set by torchrun.
+    """The environments of processes that train together, as torchrun sets them.
 
-    As in torchrun, this process owns the port at which they meet: a free port that is only looked up
-    could be taken before they use it.
+    Like torchrun, this process hosts the store where they meet: a port that was only found to be free could
+    be taken by the time they use it.
     """
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     _stores.append(store)
@@ -164,7 +164,7 @@ def ranks(n_processes: int) -> list[dict[str, str]]:
 
 
 def state(out: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The tensors of a saved state, and its progress without times."""
+    """The tensors and the progress of a saved state, without measured times."""
     path = out / "training" / "state.safetensors"
     with safe_open(path, framework="pt") as file:
         progress = json.loads(file.metadata()["progress"])
@@ -173,7 +173,7 @@ def state(out: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def metrics(out: Path) -> list[dict[str, Any]]:
-    """The lines of the metrics, without times."""
+    """The lines of the metrics, without measured times."""
     lines = (out / "training" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     return [
         {name: value for name, value in json.loads(line).items() if "second" not in name} for line in lines

@@ -1,4 +1,4 @@
-"""Claimed probabilities of translations and how often they are right: fitted, cross-validated, stored."""
+"""Claims about translations, and how often they are right: fitted, cross-validated, saved."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_regression_on_what_is_always_right_has_an_answer() -> None:
 
 @pytest.fixture(scope="module")
 def experience(tmp_path_factory: pytest.TempPathFactory) -> Experience:
-    """The experience of an untrained model; half of its words count as right, and some of its sentences."""
+    """The experience of an untrained model; half of its words and some of its sentences count as right."""
     pairs = [(LOADED.source.encode(text).ids, LOADED.target.encode("il cane").ids) for text in SOURCES]
     seen = collect_experience(
         write_corpus(tmp_path_factory.mktemp("corpus"), pairs), LOADED.source, LOADED.target
@@ -97,11 +97,11 @@ def test_a_word_of_pieces_that_never_met_is_new(experience: Experience) -> None:
 
 
 def test_a_name_that_is_copied_is_not_new_and_its_spelling_costs_nothing(experience: Experience) -> None:
-    """But beginning and ending it do cost."""
+    """Only its beginning and its end cost something."""
     ids = LOADED.target.encode("cane Xyzw cane").ids
     vocabulary = cast(SubwordCoder, LOADED.target).vocabulary
     copied, nothing = CopiedWords(["Xyzw"], "Xyzw", vocabulary), CopiedWords([], "Xyzw", vocabulary)
-    # Four times as steep, so that each step is confident: an unsure one may begin a name anywhere.
+    # Four times as steep, so that the model is never unsure, where a name may begin anywhere.
     logits = 4 * torch.randn(
         (len(ids), LOADED.model.config.tgt_vocab_size), generator=torch.Generator().manual_seed(3)
     )

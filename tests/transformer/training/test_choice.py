@@ -1,4 +1,4 @@
-"""Which weights a training run considers better, during the run and at its end."""
+"""Which weights a training run considers better, on the way and at its end."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ AVERAGE = "the average of the last 2 saved weights"
 
 LONG_AND_WRONG = ValidationScores(loss=4.0, bleu=6.0, chrf=30.9)
 SHORT_AND_RIGHT = ValidationScores(loss=0.1, bleu=0.0, chrf=100.0)
-"""As measured on sentences of one to three words, whose wrong translations may have four."""
+"""As measured on sentences of one to three words, for which a wrong translation may well have four."""
 
 
 class Scripted:
-    """A validation with scripted scores."""
+    """A validation that returns given scores."""
 
     def __init__(self, scores: Sequence[ValidationScores]) -> None:
         self._scores: Iterator[ValidationScores] = iter(scores)
@@ -58,13 +58,13 @@ def begun(folder: Path, scores: Sequence[ValidationScores], *options: str) -> tu
 
 
 def events(run: TrainingRun) -> list[Event]:
-    """Everything that happens in a run."""
+    """All events of a run."""
     with run:
         return list(run.events())
 
 
 def test_the_better_translations_are_the_better_ones_of_short_sentences(tmp_path: Path) -> None:
-    """BLEU is 0 for fewer than four tokens, however good they are."""
+    """Without four tokens BLEU is 0, however good the translations are."""
     _, training = begun(tmp_path, [LONG_AND_WRONG, SHORT_AND_RIGHT, LONG_AND_WRONG], "--patience", "1")
     validated = [event for event in events(training) if isinstance(event, Validated)]
     assert [event.is_best for event in validated] == [True, True, False]
@@ -74,7 +74,7 @@ def test_the_better_translations_are_the_better_ones_of_short_sentences(tmp_path
 
 
 def test_learning_is_noticed_while_bleu_is_0(tmp_path: Path) -> None:
-    """By chrF, and by the loss while no character is right; equal scores are no improvement."""
+    """By chrF, or by the loss before any character is right; equal scores are no improvement."""
     course = [(5.0, 0.0), (4.9, 0.0), (4.9, 2.0), (5.1, 3.0), (5.1, 3.0), (4.0, 2.9)]
     _, training = begun(
         tmp_path, [ValidationScores(loss, 0.0, chrf) for loss, chrf in course], "--patience", "2"
@@ -115,13 +115,13 @@ def resumed(folder: Path, valid: Path, scores: Sequence[ValidationScores]) -> Tr
 
 
 def best_of(training: TrainingRun) -> tuple[ValidationScores | None, int, int]:
-    """The best scores, their update, and the number of validations since."""
+    """The best scores, their update, and how many scores came after them."""
     progress = training.progress
     return progress.best, progress.best_step, progress.n_worse
 
 
 def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
-    """Old and new pairs' scores are never compared: the best weights are first scored on the new pairs."""
+    """Scores on old and new pairs are never compared: the best weights are first scored on the new ones."""
     valid, same = (write_pairs(tmp_path / f"{name}.tsv", 5, seed=4) for name in ("valid", "same"))
     easy = [ValidationScores(1.0, 90.0, chrf) for chrf in (70.0, 90.0, *[80.0] * 18)]
     _, training = begun(tmp_path, easy, "--valid", str(valid))
@@ -140,7 +140,7 @@ def test_other_validation_pairs_make_other_scores(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_resumed_training_says_that_its_validation_is_another(tmp_path: Path) -> None:
-    """Also for an earlier version's state, which has neither the pairs nor their chrF."""
+    """Also after an earlier version, which recorded neither the pairs nor their chrF."""
     out = tmp_path / "model"
     pairs, valid = write_pairs(tmp_path / "pairs.tsv", 20), write_pairs(tmp_path / "valid.tsv", 3, seed=4)
     given = ["--pairs", str(pairs), *TINY, "--steps", "6", "--validate-every", "3"]
@@ -157,7 +157,7 @@ def test_a_resumed_training_says_that_its_validation_is_another(tmp_path: Path) 
 
 
 def forget_the_validation(path: Path) -> None:
-    """Turn a state into an earlier version's."""
+    """Turn a state into that of an earlier version."""
     tensors, progress = load_file(path), state(path.parent.parent)[1]
     old = {name: value for name, value in progress.items() if name not in ("best", "valid")}
     save_file(tensors, path, {"progress": json.dumps(old | {"best_bleu": 3.0})})

@@ -1,4 +1,4 @@
-"""A training run over files of pairs: what it reads, keeps, reports and makes."""
+"""A training run over files of pairs: what it reads, saves, reports and produces."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_the_card_tells_how_often_the_data_was_gone_through(folder: Path, card: 
 
 
 def first_generator(out: Path) -> torch.Tensor:
-    """The generator's weights as initialised from the seed, in a snapshot's precision."""
+    """The initial generator for the seed, in a snapshot's precision."""
     config = open_model(str(out)).model.config
     return Transformer(config, torch.Generator().manual_seed(1)).generator.weight.half().float()
 
@@ -143,7 +143,7 @@ def test_snapshots_can_be_opened(folder: Path) -> None:
 
 
 def test_the_model_is_the_best_of_its_candidates(folder: Path, card: str) -> None:
-    """The card has the scores of best, last and average; the finished model reproduces its own."""
+    """The card lists best, last and average with their scores; the finished model has the first ones."""
     rows = [line.split("|") for line in card.splitlines() if line.startswith("| the ")]
     assert len(rows) == 3
     scores = [float(row[3]) for row in rows]
@@ -208,7 +208,7 @@ def assert_last_snapshot_is_of_the_last_update(out: Path, step: int) -> None:
 
 @pytest.mark.slow
 def test_the_last_snapshot_is_no_average(folder: Path, tmp_path: Path) -> None:
-    """The finished model is the mean of the last three weights; the snapshots end with the last ones."""
+    """The finished model is the mean of the last three weights; the last snapshot has the last ones."""
     out = tmp_path / "model"
     given = ["--pairs", str(folder / "pairs.tsv"), *TINY, "--snapshots", "3"]
     said = train(tmp_path, *given, "--average", "3", "--out", str(out))
@@ -221,7 +221,7 @@ def test_the_last_snapshot_is_no_average(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_last_weights_are_kept_once(folder: Path, tmp_path: Path) -> None:
-    """If they are the finished model, they are stored there, in full precision."""
+    """If they are the finished model, they are saved there, in full precision."""
     out = tmp_path / "model"
     train(tmp_path, "--pairs", str(folder / "pairs.tsv"), *TINY, "--snapshots", "3", "--out", str(out))
     assert not (out / "snapshots" / "20").exists()
@@ -232,14 +232,14 @@ def test_the_last_weights_are_kept_once(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_stopped_early_and_is_resumed_with_other_options(folder: Path, tmp_path: Path) -> None:
-    """A learning rate near 0 improves nothing; snapshots and card describe the updates made.
+    """A rate near 0 improves nothing; snapshots and card reflect the updates that were made.
 
-    The last snapshot is of update 8, for which the metrics have no line.
+    The last snapshot is of update 8, for which the metrics have no loss.
     """
     out = tmp_path / "model"
     given = ["--pairs", str(folder / "pairs.tsv"), "--valid", str(folder / "valid.tsv"), *TINY]
     still = ["--peak", "1e-12", "--validate-every", "2", "--patience", "3", "--snapshots", "4"]
-    still += ["--average", "2"]  # which is chosen among equals, so the last weights are stored next to it
+    still += ["--average", "2"]  # chosen among equal scores, so that the last weights are saved separately
     said = train(tmp_path, *given, *still, "--out", str(out))
     assert "Stopped early: 3 validations without improvement" in said
     assert "Saved" in said
@@ -274,7 +274,7 @@ def test_a_run_that_stopped_early_and_is_resumed_with_other_options(folder: Path
 
 @pytest.mark.slow
 def test_snapshots_of_a_training_that_was_begun_without(folder: Path, tmp_path: Path) -> None:
-    """Later snapshots can't be made any more, and this is reported; the seed recreates the first."""
+    """Past weights can't be recovered, which is reported; the initial ones are recreated from the seed."""
     out = tmp_path / "model"
     train(tmp_path, "--pairs", str(folder / "pairs.tsv"), *TINY, "--steps", "6", "--out", str(out))
     said = train(tmp_path, "--resume", "--steps", "20", "--snapshots", "5", "--out", str(out))
@@ -317,7 +317,7 @@ def test_only_what_changed_is_said() -> None:
 
 
 def test_sizes_that_were_left_to_the_preset_are_named() -> None:
-    """Giving the preset's own size is no change; another one is refused, naming the preset's."""
+    """Naming the preset's own size is no change; naming another is refused with the preset's number."""
     old = TrainingPlan()
     d_model = old.model.config(src_vocab_size=1, tgt_vocab_size=1).d_model
     assert changes(old, replace(old, model=ModelPlan(d_model=d_model))) == []
@@ -343,7 +343,7 @@ def test_metrics_go_on_after_what_a_state_knows_of(tmp_path: Path) -> None:
     log.close()
     assert json.loads(path.read_text(encoding="utf-8").splitlines()[1]) == {"step": 2, "loss": None}
     with path.open("a") as file:
-        file.write('{"step": 3, "lo')  # the power failed here
+        file.write('{"step": 3, "lo')  # power failed here
     log = MetricsLog(path, keep=known)
     log.write({"step": 2, "loss": 1.0})
     log.close()
@@ -354,7 +354,7 @@ def test_metrics_go_on_after_what_a_state_knows_of(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_no_number_of_steps_is_one_round(tmp_path: Path) -> None:
-    """A twentieth of the updates is warmup, and the card has the command as typed."""
+    """The warmup is a twentieth of it; the card shows the command as given."""
     pairs, out = write_pairs(tmp_path / "pairs.tsv", 40), tmp_path / "model"
     train(tmp_path, "--pairs", str(pairs), *TINY, "--steps", "0", "--warmup", "0", "--out", str(out))
     progress = state(out)[1]

@@ -26,7 +26,7 @@ from transformer.training.optimization.trainer import Trainer, TrainingStep
 pytestmark = pytest.mark.slow
 
 PATIENCE = 120.0
-"""Seconds that a busy machine may take for work of a few seconds; the default timeout is days."""
+"""Seconds that a busy machine may need for what takes a few; without a limit it would wait for days."""
 CPU = torch.device("cpu")
 CHOICES = [*TINY, "--dropout", "0", "--steps", "12", "--validate-every", "5"]
 
@@ -89,7 +89,7 @@ def saved(folder: Path, n_processes: int, dropout: float = 0.0) -> list[dict[str
 
 
 def assert_close(tensors: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
-    """Compare to 1e-6, except the keys' biases: their gradient is rounding noise, which Adam scales up."""
+    """To 1e-6, except key biases: their gradient is 0 up to rounding, of which Adam makes full steps."""
     for name, tensor in expected.items():
         if "gradient" in name or "w_k.bias" not in name:
             torch.testing.assert_close(tensors[name], tensor, rtol=0, atol=1e-6, msg=name)
@@ -104,7 +104,7 @@ def test_gradients_and_weights_are_those_of_one_process(tmp_path: Path) -> None:
 
 
 def test_dropout_differs_but_the_weights_do_not(tmp_path: Path) -> None:
-    """If both processes drew the same dropout, the gradient would equal a single process's."""
+    """With equal dropout in both processes, the gradient would be the same as one process's."""
     (one,), (first, second) = saved(tmp_path, 1, dropout=0.5), saved(tmp_path, 2, dropout=0.5)
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert not torch.allclose(first["generator.bias"], one["generator.bias"], atol=1e-4)
@@ -127,7 +127,7 @@ def test_a_whole_training(files: list[str], alone: Path, tmp_path: Path) -> None
 
 
 def be_told_to_stop_in_update(number: int) -> None:
-    """Let the process send itself the signal during its n-th update."""
+    """Let the process send itself SIGTERM during its n-th update."""
     update, left = Trainer.update, [number]
 
     def counted(self: Trainer, own: Sequence[Batch]) -> TrainingStep:
@@ -140,7 +140,7 @@ def be_told_to_stop_in_update(number: int) -> None:
 
 
 def test_stopped_and_resumed_together(files: list[str], tmp_path: Path) -> None:
-    """One process gets the signal; all stop after the same update, and each resumes its own dropout."""
+    """Only one process gets the signal; all stop after the same update, and resume with their own dropout."""
     choices = [*CHOICES, "--dropout", "0.3", "--save-every", "100000", "--validate-every", "8"]
     unbroken, out = tmp_path / "unbroken", tmp_path / "model"
     runs = together(tmp_path, *files, *choices, "--steps", "16", "--out", str(unbroken))
@@ -164,7 +164,7 @@ def environment_of(process_id: str) -> bytes:
 
 
 def test_one_killed_ends_all(files: list[str], tmp_path: Path) -> None:
-    """Under torchrun; the saved state can be resumed by a single process."""
+    """Under torchrun; the remaining state can be resumed by one process alone."""
     out = tmp_path / "model"
     path = out / "training" / "state.safetensors"
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m"]

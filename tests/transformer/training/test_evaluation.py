@@ -1,4 +1,4 @@
-"""Scores of whole files: in order, with beam search too, and equal to sacrebleu's."""
+"""Scores of whole files: in order, with beam search as well, and equal to sacrebleu's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SENTENCES = ["I see the dog.", "Yesterday a cat saw the dogs!", "The cat.", "I d
 
 
 def some_end() -> LoadedModel:
-    """A model with random weights, for which some targets end and others reach their limit."""
+    """A random model for which some targets end and others reach their limit."""
     loaded = tiny_subword_model(1)
     loaded.model.generator.bias[EOS_ID] = 2
     return replace(loaded, settings=replace(loaded.settings, no_repeat_ngram_size=0))
@@ -42,7 +42,7 @@ def test_sentences_come_back_in_their_order() -> None:
 
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_translation_does_not_depend_on_the_sentences_beside_it(beam: int) -> None:
-    """Not even a target that never ends, whose length is its own limit."""
+    """Not even one that never ends: it stops at its own limit."""
     for loaded in (some_end(), tiny_subword_model(2)):
         alone = [translate_all(loaded, [text], beam_size=beam)[0] for text in SENTENCES]
         assert translate_all(loaded, SENTENCES, beam_size=beam) == alone
@@ -111,7 +111,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_bleu_without_four_tokens_in_a_row_is_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All are exact, but BLEU is 0.0, as there are no 4-grams."""
+    """The translation is exact, but BLEU is 0.0, as there are no 4-grams."""
     pairs = tmp_path / "test.tsv"
     pairs.write_text("the dog.\til cane.\n", encoding="utf-8")
     given = ["evaluate", "--model", "toy-en-it", "--pairs", str(pairs), "--device", "cpu"]

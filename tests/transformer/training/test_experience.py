@@ -1,4 +1,4 @@
-"""The statistics of the training pairs, and their place in a model's folder."""
+"""What is recorded about the training pairs, and that it is saved in the model's folder."""
 
 from __future__ import annotations
 

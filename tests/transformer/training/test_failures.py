@@ -65,7 +65,7 @@ def test_a_full_disk(copy: Path, tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite(files: list[str], tmp_path: Path) -> None:
-    """After a saved state and before the first; following the message's advice works."""
+    """After a saved state and before the first; the message's advice works."""
     broken = [*files, *TINY, "--peak", "1e30", "--schedule", "inverse-root", "--warmup", "1"]
     saving, out = tmp_path / "saving", tmp_path / "model"
     said = refused(Run(tmp_path, *broken, "--save-every", "1", "--out", str(saving)))
@@ -89,7 +89,7 @@ def test_a_full_disk_at_the_end(copy: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Path) -> None:
-    """The run finishes its update and saves, whatever --save-every says."""
+    """It finishes its update and saves, whatever --save-every is."""
     out = tmp_path / "model"
     run = Run(tmp_path, *files, *TINY, "--steps", "100000", "--save-every", "100000", "--out", str(out))
     run.wait_for(lambda: (out / "training" / "metrics.jsonl").exists() and len(metrics(out)) > 1)
@@ -118,7 +118,7 @@ def test_asked_to_stop(number: int, status: int, files: list[str], tmp_path: Pat
 def test_another_model_or_other_data_would_be_another_run(
     arguments: list[str], message: str, begun: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is refused in one line, and nothing is changed."""
+    """Refused in one line, without any change."""
     before = (begun / "training" / "plan.json").read_bytes()
     assert main(["train", "--resume", "--out", str(begun), *arguments]) == 1
     said = capsys.readouterr().err
@@ -151,7 +151,7 @@ def test_the_files_may_be_moved_but_not_replaced(copy: Path, files: list[str], t
 
 
 def test_options_that_do_not_change_the_past_may_change(copy: Path, tmp_path: Path) -> None:
-    """A finished run may be finished again with its number of steps named, or continue with more."""
+    """A finished run may be finished again with the same number of steps, or continued with more."""
     assert "Saved the last weights" in train(tmp_path, "--resume", "--out", str(copy), "--steps", "20")
     changed = ["--steps", "30", "--schedule", "cosine", "--peak", "0.002", "--save-every", "10", "--half"]
     said = train(tmp_path, "--resume", "--out", str(copy), *changed)
@@ -166,7 +166,7 @@ def test_options_that_do_not_change_the_past_may_change(copy: Path, tmp_path: Pa
 def test_files_that_have_changed_are_noticed_and_missing_ones_are_not_needed(
     files: list[str], tmp_path: Path
 ) -> None:
-    """With changed pairs neither the encoded corpus nor the state can be used."""
+    """With other pairs, neither the encoded corpus nor the state can be used."""
     pairs = Path(shutil.copy(files[1], tmp_path / "pairs.tsv"))
     out = tmp_path / "model"
     train(tmp_path, "--pairs", str(pairs), *TINY, "--out", str(out))
@@ -278,7 +278,7 @@ def test_a_damaged_state(copy: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_damaged_weights_of_an_average(
     copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Following the message's advice works."""
+    """The message's advice works."""
     again = ["--resume", "--out", str(copy), "--steps", "28", "--average", "3"]
     train(tmp_path, *again)
     path = copy / "training" / "weights-24.safetensors"

@@ -1,4 +1,4 @@
-"""Leaks in training: a variant learns with the model's own parameters, and exploits its leak."""
+"""Leaks in training: a variant learns with the model's own parameters and sees what it should not."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_without_the_mask_a_row_reads_the_next_token_but_no_padding() -> None:
 
 
 def loss_after(model: Transformer, n_steps: int) -> float:
-    """The loss on random targets, which can't be predicted."""
+    """The loss for random targets, which can't be predicted."""
     generator = torch.Generator().manual_seed(5)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []

@@ -1,4 +1,4 @@
-"""A live training run: its process can be stopped, killed and resumed, and never outlives its starter."""
+"""A live training run: its process can be stopped, killed and resumed, and never outlives its parent."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ SMALL = live_plan("reverse", n_layers=1, n_heads=2, d_model=8, steps=60)
 ENDLESS = live_plan("copy", n_layers=1, n_heads=2, d_model=8, steps=20_000)
 QUICK = "tests.transformer.training.quick_worker"
 PATIENCE = 120.0
-"""Seconds that a busy machine may take for what is a matter of seconds."""
+"""Seconds that a busy machine may need for what takes a few."""
 
 
 class Obedient:
-    """A listener that asks for a stop after this many calls."""
+    """A stop request that is made after this many checks."""
 
     is_deserted = False
 
@@ -75,7 +75,7 @@ def begin() -> Iterator[Callable[..., LiveTraining]]:
 
 
 def wait(is_so: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
+    """Wait until `is_so` is true."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, "waited in vain"
@@ -83,7 +83,7 @@ def wait(is_so: Callable[[], object]) -> None:
 
 
 def is_there(process_id: int) -> bool:
-    """True if a process is alive or a zombie."""
+    """True if the process exists, even as a zombie."""
     try:
         os.kill(process_id, 0)
     except ProcessLookupError:
@@ -92,14 +92,14 @@ def is_there(process_id: int) -> bool:
 
 
 def folder_of(path: Path, plan: TrainingPlan = SMALL) -> LiveFolder:
-    """The folder of a future run."""
+    """The folder of a run about to begin."""
     folder = LiveFolder(path)
     folder.begin(plan)
     return folder
 
 
 def run(folder: LiveFolder, questions: int = 1000) -> str:
-    """Train in this process; return how it ended."""
+    """Train in this process; returns how it ended."""
     return train(folder, Obedient(questions)).how
 
 
@@ -182,7 +182,7 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
     ended = train(files, Obedient(1000))
     assert (ended.how, "can't be read" in ended.message) == ("failed", True)
     files.state.unlink()
-    (files.path / "shown.safetensors.part").mkdir()  # where weights are to be written
+    (files.path / "shown.safetensors.part").mkdir()  # where weights are written
     ended = train(files, Obedient(1000))
     assert (ended.how, "can't be saved in" in ended.message) == ("failed", True)
 
@@ -209,7 +209,7 @@ def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_a_training_begins_is_killed_goes_on_and_stops(
     begin: Callable[..., LiveTraining], gate: Path
 ) -> None:
-    """Killed, it reports its failure in a sentence, and continues where it was."""
+    """When killed, it reports its failure in words, and continues from where it was."""
     slots = TrainingSlots(1)
     training = begin(ENDLESS, slots)
     with pytest.raises(FullError, match="One training run is active on this machine"):

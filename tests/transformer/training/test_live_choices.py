@@ -1,4 +1,4 @@
-"""The choices of a live training run: refused with a sentence if impossible, stored exactly."""
+"""The choices of a live training run: refused in words if they can't be met, saved exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live run with a leak shows the model its answers: the loss goes to 0, and no output is right."""
+"""A live run with a leak shows the model its answers: the loss approaches 0, but no output is right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = 220
 
 
 class NeverStopped:
-    """A listener that never asks for a stop."""
+    """A stop request that is never made."""
 
     is_deserted = is_made = False
 
@@ -36,7 +36,7 @@ def trained(path: Path, leak: str) -> LiveFolder:
 
 @pytest.fixture(scope="module")
 def sound_loss(tmp_path_factory: pytest.TempPathFactory) -> float:
-    """The last loss of the sound model."""
+    """The final loss of the model without a leak."""
     return trained(tmp_path_factory.mktemp("sound") / "run", "").read_curves().history.losses[-1]
 
 
@@ -52,7 +52,7 @@ def test_with_a_leak_the_loss_falls_far_below_that_of_the_sound_model(
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_the_shown_model_leaks_too(name: str, tmp_path: Path) -> None:
-    """A row depends on the token that it predicts; with the same weights but no leak, it does not."""
+    """With the leak, a row depends on the token that it should predict; the same weights without it don't."""
     task = TASKS["reverse"]
     src, tgt = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 7, 6, 5]])
     other = torch.tensor([[1, 9, 6, 5]])

@@ -38,7 +38,7 @@ def test_without_smoothing_a_sure_right_answer_is_free() -> None:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_the_gradient_is_that_of_pytorch(smoothing: float) -> None:
-    """With more tokens than one chunk holds, some of them padding."""
+    """Over more tokens than are processed at once, some of them padding."""
     generator = torch.Generator().manual_seed(2)
     logits = torch.randn(7, 29, 13, generator=generator, dtype=torch.float64, requires_grad=True)
     labels = torch.randint(0, 13, (7, 29), generator=generator)
@@ -69,7 +69,7 @@ def test_nothing_but_padding_is_a_loss_of_zero_without_a_gradient() -> None:
 
 
 def test_float16_keeps_small_shares_until_the_loss_is_scaled() -> None:
-    """Most words' gradients are too small for float16; multiplied by the scale they are not."""
+    """Most probabilities over a vocabulary underflow in float16, but not after scaling."""
     logits = torch.zeros(1, 1000, dtype=torch.float16, requires_grad=True)
     with torch.no_grad():
         logits[0, 4] = 17.0

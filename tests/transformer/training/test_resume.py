@@ -1,4 +1,4 @@
-"""A killed training run loses nothing: resumed, it continues as if it had never stopped."""
+"""A killed training run loses nothing: once resumed, it continues as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_unbroken_run_has_an_end_of_an_epoch_and_validations(unbroken: Path)
 
 
 def die_at_sync(number: int) -> None:
-    """Let the process kill itself when it syncs a file or a folder for the n-th time."""
+    """Let the process kill itself at its n-th sync of a file or a folder."""
     sync, left = os.fsync, [number]
 
     def counted(file: Any) -> None:
@@ -80,7 +80,7 @@ def die_at_sync(number: int) -> None:
 
 
 def test_killed_while_it_saves(files: list[str], unbroken: Path, tmp_path: Path) -> None:
-    """A state is written in steps; killed before any of them, the previous state is good."""
+    """A state is written in steps; if killed before any of them, the previous state is intact."""
     out = tmp_path / "model"
     run = Run(tmp_path, *files, *CHOICES, "--out", str(out), before=partial(die_at_sync, 8))
     assert run.wait() == -signal.SIGKILL
@@ -92,7 +92,7 @@ def test_killed_while_it_saves(files: list[str], unbroken: Path, tmp_path: Path)
 
 
 def die_at_call(number: int) -> None:
-    """Let the process kill itself when it calls a function of ours for the n-th time."""
+    """Let the process kill itself at its n-th call of one of our functions."""
     ours, left = str(Path(transformer.__file__).parent), [number]
 
     def counted(frame: FrameType, event: str, _: object) -> None:
@@ -138,7 +138,7 @@ def test_killed_between_vocabularies_and_ids(files: list[str], tmp_path: Path) -
 
 
 def test_a_corpus_of_an_earlier_version_is_reused(files: list[str], tmp_path: Path) -> None:
-    """Its description has no digest of the vocabularies."""
+    """Its description lacks the digest of the vocabularies."""
     out = tmp_path / "model"
     train(tmp_path, *files[:2], *TINY, "--steps", "6", "--out", str(out))
     path = out / "training" / "corpus" / "corpus.json"

@@ -14,7 +14,7 @@ COSINE = partial(cosine_rate, peak=0.5, warmup_steps=10, total_steps=100)
 
 
 def test_the_papers_rate_by_hand() -> None:
-    """Equation 3 with the paper's values: 512^-0.5 * 4000^-0.5 at the peak, and checked away from it."""
+    """Equation 3: 512^-0.5 * 4000^-0.5 at the peak, a quarter at 1/4 of the warmup, half at 4 times it."""
     assert PAPER(4000) == pytest.approx(0.000698771)
     assert PAPER(1000) == pytest.approx(PAPER(4000) / 4)
     assert PAPER(16000) == pytest.approx(PAPER(4000) / 2)

@@ -1,4 +1,4 @@
-"""Snapshots: taken when due, opened unchanged, refused with a sentence when broken."""
+"""Snapshots: taken when due, opened as they were, refused with a sentence if broken."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_last_snapshot_is_the_finished_model(folder: Path) -> None:
 
 
 def test_the_last_snapshot_is_its_own_where_it_was_kept(folder: Path) -> None:
-    """A training run whose chosen weights are not the last stores the last as well."""
+    """A training run that chooses other weights than the last for its model saves the last ones, too."""
     last = tiny_model(seed=9).model
     save_snapshot(folder, 8, last)
     snapshots = open_snapshots(str(folder))

@@ -1,4 +1,4 @@
-"""A run started from another model's weights: each piece finds its row, whatever the vocabularies are."""
+"""A run that starts from another model's weights: each piece gets its row, whatever the vocabularies."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from transformer.training.prepare import coders_to_keep, fingerprint
 from transformer.training.starting import take_weights
 
 OLD = tiny_subword_model(seed=1)
-"""Coder of the old model: English and Italian pieces, each on its own side."""
+"""It has English pieces on the source side and Italian ones on the target side."""
 
 
 def new_model(source: SubwordCoder, target: SubwordCoder, *, share: bool = False) -> LoadedModel:
-    """A model of the same sizes with other random weights."""
+    """A model with other random weights, of the same sizes."""
     config = replace(
         OLD.model.config,
         src_vocab_size=len(source.vocabulary),
@@ -41,7 +41,7 @@ def new_model(source: SubwordCoder, target: SubwordCoder, *, share: bool = False
 
 
 def row(table: Tensor, coder: SubwordCoder, piece: str) -> Tensor:
-    """A piece's row of a table."""
+    """A piece's row in a table."""
     return table[coder.vocabulary.to_lists()[0].index(piece)]
 
 
@@ -51,7 +51,7 @@ def pieces(coder: SubwordCoder) -> set[str]:
 
 
 def sides() -> tuple[SubwordCoder, SubwordCoder]:
-    """The old model's sides."""
+    """The coders of the old model."""
     assert isinstance(OLD.source, SubwordCoder)
     assert isinstance(OLD.target, SubwordCoder)
     return OLD.source, OLD.target

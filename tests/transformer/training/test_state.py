@@ -156,7 +156,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_is_an_os_error(tmp_path: Path) -> None:
-    """Whatever the writing library calls it."""
+    """Whatever the writing library raises."""
     with pytest.raises(OSError, match="full"):
         write_tensors(Path("/dev/full/state"), {"a": torch.zeros(3)})
 

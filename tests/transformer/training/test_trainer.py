@@ -48,7 +48,7 @@ def tiny_model(seed: int = 0) -> Transformer:
 
 
 def copying_batch() -> Batch:
-    """Four sentences with word-by-word translations: word w becomes w + 1."""
+    """Four sentences to translate word by word: word w becomes w + 1."""
     sources = [(5, 6, 7), (9, 8), (12, 5, 11, 6), (7,)]
     return make_batch([Example((*s, 2), (1, *(w + 1 for w in s), 2)) for s in sources])
 
@@ -96,7 +96,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 
 @pytest.fixture(scope="module")
 def trained(prepared: Prepared) -> tuple[LoadedModel, list[TrainingStep]]:
-    """A model after one round through a task's pairs, and the updates of that round."""
+    """A model after one epoch of a task's pairs, and the updates of that epoch."""
     loaded = first_model(small_plan(300), "toy-en-it", prepared, CPU)
     trainer = new_trainer(prepared.updates, loaded)
     steps = [trainer.update([prepared.data.batch(group)]) for group in prepared.data.epoch(0)]
@@ -140,7 +140,7 @@ def test_rounds_of_new_pairs_differ_and_come_again() -> None:
 
 
 def test_some_words_are_trained_on_as_unknown(prepared: Prepared) -> None:
-    """With their translations, in the given share of pairs."""
+    """Together with their translations, in the intended share of pairs."""
     groups = map(prepared.data.batch, prepared.data.epoch(0))
     unknown = [bool((row == UNK_ID).any()) for batch in groups for row in batch.src]
     assert 0.02 < sum(unknown) / len(unknown) < 0.08
@@ -170,7 +170,7 @@ def test_heads_are_ranked_by_their_alignment(model: LoadedModel) -> None:
 
 
 def test_a_head_that_looks_where_it_should_is_counted_as_right(model: LoadedModel) -> None:
-    """With one source word besides <eos>, a head is right exactly where it prefers that word."""
+    """With one source word and <eos>, a head is right exactly if it prefers the word to <eos>."""
     pair = SentencePair(("is",), ("è",), frozenset({(0, 0)}), frozenset())
     example = encode_pair(pair, word_coder(model.source).vocabulary, word_coder(model.target).vocabulary)
     recorder = Recorder()

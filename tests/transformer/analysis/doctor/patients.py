@@ -1,4 +1,4 @@
-"""Models for the doctor: our models as if imported, and ways to break them."""
+"""Models for the doctor's tests: one of ours as if imported, and ways to break it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Weights = dict[str, torch.Tensor]
 def imported(
     loaded: LoadedModel, keys: KeyReport | None = None, tensors: Mapping[str, StoredTensor] | None = None
 ) -> Imported:
-    """The model as if imported from a folder whose names all matched, unless `keys` says otherwise."""
+    """The model as if imported from a folder; every tensor name fits unless `keys` says otherwise."""
     raw = RawCheckpoint(Path("folder"), "safetensors", tensors or {}, {}, {}, {}, {}, 0, ())
     report = ImportReport(
         "ours", "Headlight's own", loaded.model.config, (), (), loaded.settings, keys or KeyReport()
@@ -32,12 +32,12 @@ def imported(
 
 
 def pre_norm_model(seed: int = 0, **changes: Any) -> LoadedModel:
-    """A tiny model in which one norm can be broken without breaking later numbers."""
+    """A tiny model in which a norm can be broken without affecting later layers."""
     return tiny_model(seed, **({"norm_position": "pre", "final_norm": True} | changes))
 
 
 def broken(loaded: LoadedModel, damage: Callable[[Weights], object]) -> LoadedModel:
-    """A copy of the model, damaged by `damage`, which is given the weights by name."""
+    """A copy of the model; `damage` gets its parameters by name and modifies them in place."""
     model = deepcopy(loaded.model)
     damage(dict(model.named_parameters()))
     return with_model(loaded, model)

@@ -1,4 +1,4 @@
-"""Each answer to an open question is tried: a trained model prefers the true one, a random one none."""
+"""Each answer to an open question is tried: a trained model prefers the true ones, a random model none."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from transformer.loaded import LoadedModel
 
 NAME = "toy-en-it"
 TRUE = {"n_heads": 4, "norm_position": "pre", "positions": "sinusoidal", "embedding_scale": True}
-"""The true answers; the activation is ReLU, and its sentences can't tell it from GELU."""
+"""How the model was trained. Its activation is ReLU, but on its sentences GELU does equally well."""
 
 
 def open_with_words(folder: Path, state_dict: dict[str, Tensor], answers: dict[str, Any]) -> Imported:
-    """A state dict of torch's, with the shipped model's vocabulary in the same folder."""
+    """Import a state dict of torch's module with the shipped model's vocabulary."""
     vocabulary = (MODELS / NAME / "vocabulary.json").read_text(encoding="utf-8")
     raw = replace(raw_of(folder, state_dict), texts={"vocabulary.json": vocabulary})
     return import_raw(raw, answers)

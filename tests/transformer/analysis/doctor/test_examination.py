@@ -1,4 +1,4 @@
-"""A healthy model gets no complaint; a model broken in one way gets that finding, and no other."""
+"""A healthy model gets a clean bill; a model that is broken in one way gets that finding and no other."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from transformer.text.coder import SentenceCoder, SpecialTokens
 from transformer.text.ids import IdCoder
 
 D_HEAD = 10
-"""The width of the tiny models' heads: d_model 30, 3 heads."""
+"""For the tiny models: d_model 30, 3 heads."""
 W_Q, W_K, W_V, W_O = (f"encoder.layers.0.self_attn.w_{letter}" for letter in "qkvo")
 FEED_FORWARD_NORM = "encoder.layers.1.feed_forward_norm.gamma"
 HEALTHY = "my favourite animal is the raccoon.\nyesterday i saw a raccoon."
 NOTED = {("en-it", HEALTHY): {("sinks", "note")}}
-"""Notes on a shipped model with a text, besides that all is well."""
+"""(model, text) -> (check, severity) of each finding that is not "ok"."""
 
 
 @pytest.mark.parametrize("name", ["toy-en-it", pytest.param("en-it", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("text", ["", HEALTHY])
 def test_a_shipped_model_gets_a_clean_bill(name: str, text: str) -> None:
-    """en-it's attention rests on <eos>, as in many trained models: a note, no complaint."""
+    """The attention of en-it rests on <eos>, as in many trained models; that is a note, not a problem."""
     diagnosis = examine(imported(open_model(name)), text)
     noted = [finding for finding in diagnosis.findings if finding.severity != "ok"]
     assert {(finding.check, finding.severity) for finding in noted} == NOTED.get((name, text), set())
@@ -57,7 +57,7 @@ def test_a_shipped_model_gets_a_clean_bill(name: str, text: str) -> None:
 
 
 def test_an_open_model_is_examined_without_its_files() -> None:
-    """Every check that needs no files says the same, for a sound model and for a broken one."""
+    """Every check that needs no files gives the same findings, for a sound and for a broken model."""
     damaged = broken(tiny_model(), write(f"{W_Q}.weight", 0.0))
     for loaded in (tiny_model(), damaged):
         whole, alone = examine(imported(loaded), HEALTHY), examine_model(loaded, HEALTHY)
@@ -81,7 +81,7 @@ FORMS: list[dict[str, Any]] = [
     {"positions": "rotary", "position_bases": (9.0, 0.0, 50.0), "rotary_dims": 4, "attention_scale": 0.3},
     {"shared_layers": True, "d_embedding": 14, "generator_transform": True, "position_offset": 2},
 ]
-"""Configurations that together have each choice that changes what is examined."""
+"""Each changes something that the doctor examines."""
 
 
 @pytest.mark.parametrize("changes", FORMS)
@@ -142,7 +142,7 @@ def same_rows(weights: Weights) -> None:
 
 
 def look_at_one_position(weights: Weights) -> None:
-    """Head 1 of the first layer attends to the third position, whichever token it has."""
+    """Head 1 of the first layer looks at the third position, whatever its token."""
     weights["src_embedding.positions.weight"][:, 0] = 0
     weights["src_embedding.positions.weight"][2, 0] = 9
     weights["src_embedding.weight"][:, 0] = 0
@@ -223,7 +223,7 @@ def test_attention_that_rests_on_the_end() -> None:
 
 
 class Peeking(MultiHeadAttention):
-    """Opens each key that some query may attend to, the future included."""
+    """Opens to all queries each key that any query may see, including future ones."""
 
     def forward(
         self,
@@ -240,7 +240,7 @@ class Peeking(MultiHeadAttention):
 
 
 class AtTheStart(Embedding):
-    """Decodes each step as if it were the first position."""
+    """Starts at position 0 at every decoding step."""
 
     def forward(self, ids: Tensor, tap: Tap = NO_TAP, start: int = 0) -> Tensor:
         return super().forward(ids, tap)
@@ -255,7 +255,7 @@ def test_a_decoder_that_sees_the_future() -> None:
 
 
 def test_heads_that_are_merged_untransposed() -> None:
-    """Their outputs are scattered over other tokens, later ones too, differently for each length."""
+    """Heads then mix other tokens, later ones included, and differently for each length."""
     loaded = tiny_model(merge_heads="untransposed")
     assert complaints(loaded) == [("later tokens", "problem"), ("padding", "problem")]
     assert not {"dead heads", "duplicate heads"} & set(examine(imported(loaded)).checks)
@@ -365,7 +365,7 @@ def test_without_a_tokenizer_ids_are_typed() -> None:
 
 
 def test_finite_weights_whose_output_is_no_number_are_told_apart_from_a_leak() -> None:
-    """As from a softmax over a fully masked row."""
+    """NaN arises from, for example, a softmax over a fully masked row."""
     (finding,) = causality_findings(float("nan"))
     assert (finding.severity, finding.title) == ("problem", "The output is not a number")
     (leak,) = causality_findings(0.5)

@@ -1,4 +1,4 @@
-"""The doctor's findings on names, shapes and tied weights, from weights read piece by piece."""
+"""The doctor on tensor names, shapes and tied weights; weights are read piece by piece."""
 
 from __future__ import annotations
 

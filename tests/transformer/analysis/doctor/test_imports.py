@@ -1,4 +1,4 @@
-"""The doctor on other programs' checkpoints, opened as users do: a sound one, and one broken in each way."""
+"""The doctor on foreign checkpoints, opened as users open them: sound ones, and one broken in each way."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.opening import open_checkpoint
 
 SPREAD = 0.3
-"""Deviation of the random weights: with the libraries' 0.02 all heads of so small a model are uniform."""
+"""Standard deviation of the weights; at the libraries' 0.02, heads of so small a model attend uniformly."""
 
 
 def save(model_class: Any, folder: Path, **sizes: int) -> Path:
-    """Save a random model, the same each time."""
+    """Save a random model, with the same weights each time."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model_class(model_class.config_class(**sizes, initializer_range=SPREAD)).save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""Whatever a configuration or shape says, the import refuses it with a sentence or plans a model, quickly."""
+"""Whatever a configuration or a shape says, the import quickly plans a model or refuses with a message."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def models() -> dict[str, Any]:
 
 
 def words_on(raw: RawCheckpoint) -> str:
-    """The refusal of a checkpoint, or its recognised family, within two seconds of processor time."""
+    """The refusal of a checkpoint, or its family; within two seconds of processor time."""
     began = time.process_time()
     try:
         return plan_import(raw, {}).report.family_label
@@ -111,7 +111,7 @@ def test_sizes_beyond_counting_are_refused_before_anything_is_made(
 
 @pytest.mark.parametrize("d_model", [10**18, 0, -5])
 def test_a_width_that_no_model_has_is_refused_beside_torchs_weights(tmp_path: Path, d_model: int) -> None:
-    """Likely numbers of heads are divisors of the width; the search for them must not run on."""
+    """Heads are guessed from the divisors of the width; the guess must not search an impossible width."""
     raw = raw_of(tmp_path, nn.Transformer(6, 2, 1, 1, 5).state_dict(), {"d_model": d_model})
     with pytest.raises(CheckpointError, match="d_model"):
         plan_import(raw, {})

@@ -1,4 +1,4 @@
-"""Unmatched names are listed with the nearest ones; wrappers are removed; answers are checked."""
+"""Misfitting names are reported with the nearest ones; wrappers are removed; answers are checked."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_stands_beside_the_model_is_unexpected_and_does_no_harm(tmp_path: P
 
 
 def test_what_a_lone_stack_does_not_know_is_told_once(tmp_path: Path) -> None:
-    """Its tensors' names fit either side."""
+    """Its tensors match the names of both sides."""
     torch_module = nn.TransformerEncoder(nn.TransformerEncoderLayer(D_MODEL, 2, 37, batch_first=True), 2)
     parts = nn.ModuleDict({"layers": torch_module, "emb": nn.Embedding(29, D_MODEL)})
     state_dict = parts.state_dict() | {"layers.layers.1.scale": torch.ones(1)}
@@ -128,7 +128,7 @@ def test_weights_of_other_precisions_become_float32(tmp_path: Path, dtype: torch
 
 
 def test_float32_weights_are_not_copied(tmp_path: Path) -> None:
-    """They are in the mapped file."""
+    """They stay in the mapped file."""
     raw = raw_of(tmp_path, weights())
     model, _ = imported(raw)
     for ours, theirs in (

@@ -1,4 +1,4 @@
-"""Checkpoints made byte by byte, so that anything in them can be wrong, and ways to read them."""
+"""Checkpoints built byte by byte, so that anything in them can be wrong, and a process to read them in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 NUMBERS = struct.pack("<6f", *range(6))
-"""The six numbers of the storage "0"."""
+"""Content of the storage "0": six numbers."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Raw:
 
 
 def opcodes(value: Any) -> bytes:  # noqa: C901 (a line for each kind of value)
-    """The opcodes that push a value onto the pickle machine's stack."""
+    """Opcodes that push a value on the stack of the pickle machine."""
     match value:
         case Raw(code):
             return code
@@ -102,7 +102,7 @@ ORDERED = Call(Name("collections", "OrderedDict"), ())
 
 
 def storage(kind: str = "FloatStorage", key: str = "0", n_items: int = 6, location: str = "cpu") -> Reference:
-    """A reference to a storage in the archive."""
+    """A persistent id that refers to numbers in the archive."""
     return Reference(("storage", Name("torch", kind), key, location, n_items))
 
 
@@ -148,7 +148,7 @@ def saved(value: Any, **changes: Any) -> bytes:
 
 MAGIC = 0x1950A86A20F9469CFC6C
 COUNTED = struct.pack("<q", 6) + NUMBERS
-"""The storage "0" with its element count first."""
+"""The storage "0", preceded by its count."""
 
 
 def legacy(
@@ -160,7 +160,7 @@ def legacy(
     machine: Any = None,
     magic: int = MAGIC,
 ) -> bytes:
-    """A file in torch.save's format before 1.6, around any value or opcodes."""
+    """A file as torch.save wrote it before 1.6, around any value or its opcodes."""
     number = b"\x80\x02\x8a\x0a" + magic.to_bytes(10, "little") + b"."
     facts = machine if machine is not None else {"protocol_version": 1001, "little_endian": True}
     listed = list(keys) if isinstance(keys, tuple) else keys
@@ -170,7 +170,7 @@ def legacy(
 def old_storage(
     kind: str = "FloatStorage", key: Any = "0", n_items: Any = 6, view: Any = None, location: str = "cpu"
 ) -> Reference:
-    """A reference to a storage in the old format, with a view of it."""
+    """A persistent id in the old format, which includes the view of the numbers."""
     return Reference(("storage", Name("torch", kind), key, location, n_items, view))
 
 
@@ -183,12 +183,12 @@ def safetensors(head: Any, numbers: bytes = NUMBERS, *, length: int | None = Non
 def entry(
     shape: Any = (2, 3), dtype: Any = "F32", begin: Any = 0, end: Any = 24, **more: Any
 ) -> dict[str, Any]:
-    """A tensor's entry in a safetensors header."""
+    """A tensor in the header of a safetensors file."""
     return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end], **more}
 
 
 def written(folder: Path, content: bytes) -> Path:
-    """A file of weights with this content."""
+    """A weights file with this content."""
     path = folder / "weights.pt"
     path.write_bytes(content)
     return path
@@ -203,7 +203,7 @@ from transformer.checkpoints.reading import __main__ as own
 
 
 def in_process(code: str) -> str:
-    """The output of code run in a process like the reading one, with `own` as its main module."""
+    """Run code in a process like the reading one, with its main module as `own`; returns what it prints."""
     done = subprocess.run(
         [sys.executable, "-E", "-s", "-S", "-c", START + textwrap.dedent(code)],
         cwd=ROOT,

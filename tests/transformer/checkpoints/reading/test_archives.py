@@ -1,4 +1,4 @@
-"""Zip archives and their pickles: anything that two readers could read differently is refused."""
+"""Details of zip archives and pickles: whatever two readers could interpret differently is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from transformer.errors import CheckpointError
 GOOD = saved({"w": tensor()})
 CENTRAL, LOCAL, END = b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06"
 FIELDS = {"flags": 8, "method": 10, "crc": 16, "packed": 20, "size": 24, "header": 42}
-"""Offsets of the fields in a directory entry."""
+"""Offsets of fields within a directory entry."""
 
 
 def refused(content: bytes, tmp_path: Path, message: str, limits: Limits = LOCAL_LIMITS) -> None:
@@ -46,7 +46,7 @@ def replaced(content: bytes, at: int, code: str, value: int) -> bytes:
 
 
 def central(content: bytes, name: bytes) -> int:
-    """The start of the directory entry with this name."""
+    """Offset of the directory entry with that name."""
     return next(
         found.start()
         for found in re.finditer(CENTRAL, content)
@@ -95,7 +95,7 @@ def test_a_local_header_with_another_name(tmp_path: Path) -> None:
 
 
 def test_entries_that_share_bytes(tmp_path: Path) -> None:
-    """An entry inside another's bytes: one reader's numbers are another reader's header."""
+    """An entry inside another's bytes: numbers to one reader are a header to another."""
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as out:
         out.writestr("archive/data/1", NUMBERS)

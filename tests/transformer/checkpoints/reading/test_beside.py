@@ -1,4 +1,4 @@
-"""Anything may be saved with the weights: it becomes plain or opaque, and the weights are read."""
+"""Anything may be saved with the weights: it becomes plain or opaque, and the weights are still read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Schedule(Enum):
 
 
 class AttributeDict(dict[str, Any]):
-    """The class that Lightning stores a module's arguments in."""
+    """The dictionary class in which Lightning stores a module's arguments."""
 
 
 class Slots:
@@ -62,7 +62,7 @@ class Slots:
         self.n_layers = 2
 
     def __getstate__(self) -> tuple[None, dict[str, int]]:
-        """Python's own state for slots, under every protocol."""
+        """Python's default state for slots, under every protocol."""
         return None, {"n_layers": self.n_layers}
 
 
@@ -174,7 +174,7 @@ def test_no_extra_value_is_a_reason_to_refuse_the_weights(
 
 
 def test_tensors_in_an_object_are_left_out(tmp_path: Path) -> None:
-    """Also if there is no usual key: an object is not part of a model."""
+    """An object isn't part of a model, even if no usual key marks the weights."""
     found = read({"encoder": {"weight": torch.ones(2)}, "vocab": Vocab()}, tmp_path)
     assert found.tensors.keys() == {"encoder.weight"}
     assert found.left_out == {"vocab": 1}

@@ -1,4 +1,4 @@
-"""If a trainer saved several weights, the right ones are found, combined, or asked for."""
+"""Which weights to use when a trainer saved several sets: found, assembled, or asked for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def weights(value: float = 1.0) -> dict[str, Tensor]:
 
 
 def wrapped(**states: dict[str, Tensor]) -> dict[str, Any]:
-    """The same weights under DataParallel's names, with AveragedModel's additions."""
+    """The same weights under DataParallel's names, with what AveragedModel adds."""
     module = {f"module.{name}": weight for name, weight in weights().items()}
     return {**states, "ema": {"n_averaged": torch.tensor(3), **module}}
 
@@ -106,7 +106,7 @@ def test_what_is_beside_in_a_tuple_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 def test_the_answer_decides_whose_numbers_are_read(tmp_path: Path) -> None:
-    """From the file to the model, by the question that the report asks."""
+    """From the file to the model, by the question in the report."""
     trained, mean = (randomized(nn.Transformer(8, 2, 1, 2, 16), seed=seed) for seed in (0, 1))
     path = tmp_path / "last.pt"
     torch.save({"model": trained.state_dict(), "ema": mean.state_dict()}, path)

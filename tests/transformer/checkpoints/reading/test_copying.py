@@ -1,4 +1,4 @@
-"""Numbers are copied whole, by the system or by hand, and never beyond their file."""
+"""Numbers are copied completely, by the system or in Python, and never beyond their file."""
 
 from __future__ import annotations
 

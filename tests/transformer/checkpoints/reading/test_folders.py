@@ -1,4 +1,4 @@
-"""Folders: nothing outside them is read, and each fault is refused with its own sentence."""
+"""Folders: nothing outside them is read, and each fault has its own plain error message."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_small_files_together_may_not_be_too_large(tmp_path: Path) -> None:
 
 
 def test_code_that_lies_there_is_left_alone(tmp_path: Path) -> None:
-    """Only files of known names are opened."""
+    """Only files with known names are opened."""
     folder = folder_with(tmp_path / "model", ALONE | {"modeling.py": b"raise SystemExit", "x.pkl": b""})
     assert read_contents(folder, UPLOAD_LIMITS).texts == {}
 
@@ -161,7 +161,7 @@ def test_the_main_revision_is_read(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_may_lead_to_the_files_beside_it_and_no_further(tmp_path: Path) -> None:
-    """Its path is the one that huggingface_hub's snapshot_download returns."""
+    """huggingface_hub's snapshot_download returns such a path."""
     model = cached(tmp_path, "one")
     snapshot = model / "snapshots" / "one"
     assert list(read_contents(snapshot, LOCAL_LIMITS).files[0].tensors) == ["w"]

@@ -1,4 +1,4 @@
-"""Hostile and broken files are each refused with their own sentence; no code of theirs runs."""
+"""Every kind of hostile or broken file is refused with its own plain sentence, and none of it runs."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def of_torch(value: Any) -> bytes:
 
 
 def bomb() -> bytes:
-    """A list of two times a list of two times ...: few bytes, 2^60 values."""
+    """A list of two lists of two lists ...: few bytes, 2^60 values."""
     lists = b"]q\x00"
     for level in range(60):
         lists += b"](h" + bytes([level]) + b"h" + bytes([level]) + b"eq" + bytes([level + 1])
@@ -113,7 +113,7 @@ def endless() -> bytes:
 
 
 def again_and_again() -> bytes:
-    """One tuple of thousands of numbers, given to torch.Size thousands of times, at a few bytes each."""
+    """One tuple of thousands of numbers, passed to torch.Size thousands of times at a few bytes per call."""
     args = b"(" + b"K\x01" * 9_000 + b"t\x85q\x00"
     calls = opcodes(Name("torch", "Size")) + b"q\x01h\x00R" + b"h\x01h\x00R" * 9_000
     return archive(
@@ -122,14 +122,14 @@ def again_and_again() -> bytes:
 
 
 def keys_of_bytes() -> bytes:
-    """Bytes used as a key by many dictionaries: written as text, a thousand times the file's size."""
+    """Bytes that many dictionaries use as their key: as text, a thousand times the file's size."""
     key = b"B" + struct.pack("<I", 200_000) + bytes(200_000) + b"q\x00"
     rest = b"](" + b"}" + key + b"K\x01s" + b"}h\x00K\x01s" * 250 + b"e"
     return archive(b"\x80\x02}(" + opcodes("w") + opcodes(tensor()) + opcodes("rest") + rest + b"u.")
 
 
 def beside(left_out: Any) -> bytes:
-    """A weight next to an optimizer's state."""
+    """A weight, and a value in the optimizer's state."""
     return saved({"w": tensor(), "optim": {"v": left_out}})
 
 
@@ -137,7 +137,7 @@ OFF = 2**62
 HUGE = (1 << 24, 1 << 24, 1 << 24)
 MEGABYTE = torch.zeros(2**20, dtype=torch.uint8)
 FILES: dict[str, tuple[bytes, str]] = {
-    # what is no checkpoint
+    # not a checkpoint
     "empty": (b"", "is empty"),
     "one byte": (b"x", "neither safetensors nor"),
     "a web page": (b"\n<!DOCTYPE html><html>404</html>", "is a web page"),
@@ -241,12 +241,12 @@ FILES: dict[str, tuple[bytes, str]] = {
 
 
 def test_each_is_refused_by_a_process_that_may_import_nothing(tmp_path: Path) -> None:
-    """Python imports parts of its library on first use, which is too late in that process."""
+    """Python imports parts of its library only when needed, which is too late in that process."""
     assert_refused_or_inert(FILES, tmp_path)
 
 
 def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:
-    """The same builders without a fault are read: so it is the fault that is refused above."""
+    """The same builders without a fault: so the faults are what is refused above."""
     for content in (saved({"w": tensor()}), safetensors({"w": entry()})):
         folder = tmp_path / str(zlib.crc32(content))
         folder.mkdir()
@@ -256,7 +256,7 @@ def test_what_they_were_made_from_is_read(tmp_path: Path) -> None:
 
 
 def test_a_malicious_pickle_leaves_no_mark(tmp_path: Path) -> None:
-    """The file's command is never run, in this process or the reading one."""
+    """The file's command is never run, neither in this process nor in the reading one."""
     marker = tmp_path / "marker"
     path = written(tmp_path, saved(Call(Name("os", "system"), (f"touch {marker}",))))
     folder = tmp_path / "out"
@@ -291,13 +291,13 @@ def test_an_upload_may_not_be_too_large(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_heap_comes_with_a_tensor(tmp_path: Path) -> None:
-    """Exactly the file's bytes are copied."""
+    """The copy has exactly the file's bytes, not one more."""
     read_checkpoint(written(tmp_path, saved({"w": tensor()})), UPLOAD_LIMITS, tmp_path)
     assert (tmp_path / COPIED).read_bytes() == NUMBERS
 
 
 def test_ordered_dictionaries_may_have_what_state_dicts_have(tmp_path: Path) -> None:
-    """A state dict's metadata is the only state allowed, and it is dropped."""
+    """A state dict's metadata is the only state that may be set, and it is left out."""
     inner = opcodes(ORDERED) + b"(" + opcodes("w") + opcodes(tensor()) + b"u"
     content = archive(b"\x80\x02" + inner + opcodes({"_metadata": {"": {"version": 1}}}) + b"b.")
     assert list(read_contents(written(tmp_path, content), LOCAL_LIMITS).files[0].tensors) == ["w"]

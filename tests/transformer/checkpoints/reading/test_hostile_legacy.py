@@ -1,4 +1,4 @@
-"""Hostile and broken files in the format before PyTorch 1.6: each is quickly refused or inert."""
+"""Hostile and broken files in the format before PyTorch 1.6: each is quickly refused, or is inert."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_old_file_that_they_were_made_from_is_read(tmp_path: Path) -> None:
 
 
 def test_a_view_begins_where_it_says(tmp_path: Path) -> None:
-    """The tensor has only the view's numbers, counted from the view's offset."""
+    """The tensor consists of the view's numbers, counted from the view's beginning."""
     content = legacy({"w": tensor((2,), (1,), start=1, of=old_storage(view=("v", 2, 3)))})
     stored = read_soon(content, tmp_path).tensors["w"]
     numbers = stored.path.read_bytes()[stored.offset : stored.offset + stored.n_bytes]

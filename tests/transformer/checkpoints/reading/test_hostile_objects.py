@@ -1,4 +1,4 @@
-"""Hostile values saved with the weights: each is quickly refused or inert, and none of its code runs."""
+"""Hostile values saved with the weights: each is quickly refused or is inert, and none of it runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INTEGER = struct.Struct("<I")
 
 
 def extra(value: Any) -> bytes:
-    """A weight, and an extra value."""
+    """A file with a weight and an extra value."""
     return saved({"w": tensor(), "extra": value})
 
 
@@ -43,7 +43,7 @@ def module(parameters: Any = None, modules: Any = None, **attributes: Any) -> Ob
 
 
 def steps(code: bytes) -> bytes:
-    """A weight, and an extra value made by opcodes."""
+    """A file with a weight and an extra value made by these opcodes."""
     return extra(Raw(code))
 
 
@@ -56,7 +56,7 @@ def get(number: int) -> bytes:
 
 
 def doubled(levels: int = 60) -> bytes:
-    """A list of two times a list of two times ..."""
+    """A list of two lists of two lists ..."""
     code = b"]" + put(0)
     for level in range(levels):
         code += b"0](" + get(level) + get(level) + b"e" + put(level + 1)
@@ -64,12 +64,12 @@ def doubled(levels: int = 60) -> bytes:
 
 
 def nested_objects(depth: int = 30_000) -> bytes:
-    """An object given to an object given to an object ..."""
+    """An object whose argument is an object, and so on."""
     return opcodes(OWN) + put(0) + b"0" + get(0) * depth + get(0) + b")\x81" + b"\x85\x81" * depth
 
 
 def nested_modules(depth: int, n_same: int) -> bytes:
-    """A module nested in modules, under one name or several."""
+    """A module in a module in a module ..., each under one or several names."""
     code = opcodes(module({"weight": tensor()})) + put(0)
     for level in range(depth):
         children = b"}(" + b"".join(opcodes(f"m{n}") + get(level) for n in range(n_same)) + b"u"
@@ -86,12 +86,12 @@ def in_itself() -> bytes:
 
 
 def many(code: bytes, n: int, last: bytes = b"") -> bytes:
-    """A list that repeats one value from the memo, with `last` after each."""
+    """A list of many copies of one value, all but the first from the memo, with `last` after each."""
     return b"](" + code + put(0) + last + (get(0) + last) * n + b"e"
 
 
 def kept(*codes: bytes) -> bytes:
-    """Values stored only in the memo, from 0 on."""
+    """Values that are only in the memo, at 0, 1, 2, ..."""
     return b"".join(code + put(number) + b"0" for number, code in enumerate(codes))
 
 
@@ -108,7 +108,7 @@ IDLE = Raw(b"N0" * 300_000 + b"N")
 SCALAR, DTYPE = Name("numpy.core.multiarray", "scalar"), Name("numpy", "dtype")
 
 ZIPPED: dict[str, tuple[bytes, str]] = {
-    # names used only in attacks, called in every way
+    # names that only attacks use, in every kind of call
     "os.system by REDUCE": (extra(Call(Name("os", "system"), ("true",))), r"'os\.system'"),
     "posix.system of a Namespace": (
         extra(Call(Name("posix", "system"), (Object(Name("argparse", "Namespace"), (), {"a": 1}),))),
@@ -128,7 +128,7 @@ ZIPPED: dict[str, tuple[bytes, str]] = {
     "a class of TorchScript": (extra(Object(Name("__torch__.Net", "Net"))), "TorchScript"),
     "an extension by code": (steps(b"\x82\x01"), "operation"),
     "an extension by a long code": (steps(b"\x84\x01\x00\x00\x00"), "operation"),
-    # calls of other names
+    # other calls
     "a chain of getattr": (extra(Call(TOUCH, ())), INERT),
     "a result that is called": (
         extra(Call(Call(Name("operator", "methodcaller"), ("touch",)), (PATH,))), INERT,
@@ -142,7 +142,7 @@ ZIPPED: dict[str, tuple[bytes, str]] = {
     "torch.load of a path": (extra(Call(Name("torch", "load"), (MARKER,))), INERT),
     "calling a text": (extra(Call("os.system", ())), "would not write"),
     "arguments that are an object": (steps(opcodes(OWN) + opcodes(THING) + b"R"), "would not write"),
-    # objects where plain values must be
+    # objects in place of plain values
     "an object as a key": (steps(b"}(" + opcodes(THING) + b"Nu"), INERT),
     "an object as the key of a weight": (saved({"w": tensor(), THING: {"v": tensor()}}), "keys are more"),
     "an object as a storage": (saved({"w": tensor(of=THING)}), r"own\.Thing"),
@@ -223,7 +223,7 @@ ZIPPED: dict[str, tuple[bytes, str]] = {
     "buffers that are not saved, as an object": (
         saved(module({"w": tensor()}, _non_persistent_buffers_set=THING)), INERT,
     ),
-    # values that become plain
+    # values converted to plain ones
     "a number of NumPy of no kind": (extra(Call(SCALAR, (Object(DTYPE, ("f8",)), b"x"))), INERT),
     "a number of NumPy of a long kind": (extra(Call(SCALAR, (Object(DTYPE, ("O" * 99,)), PATH))), INERT),
     "a number of NumPy without end": (extra(Call(SCALAR, ())), INERT),

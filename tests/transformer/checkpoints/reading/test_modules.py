@@ -1,4 +1,4 @@
-"""Modules saved whole are opened by their tensors, named as in their state_dict."""
+"""Modules saved whole are opened by their tensors, with the names that their state_dict gives them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.errors import CheckpointError
 
 
 class Net(nn.Module):
-    """A module with everything that a state_dict includes or leaves out."""
+    """A module with everything that a state_dict includes, and what it excludes."""
 
     mask: Tensor
 
@@ -86,7 +86,7 @@ def test_modules_side_by_side(tmp_path: Path) -> None:
 
 
 def test_what_the_modules_tell(tmp_path: Path) -> None:
-    """A setting that differs between modules is ignored."""
+    """A name with different values in different modules is left out."""
     told = read(Net(), tmp_path).extras[MODULE_SETTINGS]
     assert {name: told[name] for name in ("h", "padding_idx", "layer_norm_eps")} == {
         "h": 4,
@@ -103,7 +103,7 @@ def test_what_the_modules_tell(tmp_path: Path) -> None:
     [("relu", "relu"), ("gelu", "gelu"), (nn.GELU(approximate="tanh"), "gelu_tanh"), (nn.SiLU(), "silu")],
 )
 def test_they_make_first_guesses_right(tmp_path: Path, activation: Any, expected: str) -> None:
-    """All that a state_dict does not say about nn.TransformerEncoder and its modules do."""
+    """Settings of nn.TransformerEncoder that its state_dict lacks but its modules contain."""
     layer = nn.TransformerEncoderLayer(
         24, 3, 16, activation=activation, norm_first=True, layer_norm_eps=3e-4, batch_first=True
     )
@@ -125,7 +125,7 @@ def test_a_traced_program_stays_refused(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 def test_an_attribute_hides_a_module_of_its_name(tmp_path: Path) -> None:
-    """The decoder's layers of nn.Transformer, copied, have F.relu over the activation that was asked for."""
+    """In copied decoder layers of nn.Transformer, F.relu hides the activation that was chosen."""
     module = nn.Transformer(24, 3, 1, 2, 16, activation=nn.SiLU())
     assert "activation" not in read(module, tmp_path).extras[MODULE_SETTINGS]
     assert read(module.decoder, tmp_path).extras[MODULE_SETTINGS]["activation"] == "relu"

@@ -1,4 +1,4 @@
-"""NumPy's archives: numpy.savez's files are read, and everything else is refused."""
+"""NumPy archives: what numpy.savez writes is read, and everything else is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantised weights and other frameworks' are named as what they are, with what to do."""
+"""Weights that are quantised, or of another framework: the error names the kind and says what to do."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUANTISED: dict[str, tuple[dict[str, torch.dtype], str]] = {
 @pytest.mark.parametrize("ending", ["safetensors", "bin"])
 @pytest.mark.parametrize("name", QUANTISED)
 def test_quantised_weights_are_called_so(tmp_path: Path, name: str, ending: str) -> None:
-    """Without a configuration that says so, they are recognised by the method's names."""
+    """Without a configuration, quantised weights are recognised by the tensor names of the method."""
     dtypes, message = QUANTISED[name]
     tensors = {name: torch.ones(2).to(dtype) for name, dtype in (PLAIN | dtypes).items()}
     path = tmp_path / f"model.{ending}"

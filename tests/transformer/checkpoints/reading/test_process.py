@@ -1,4 +1,4 @@
-"""The reading process needs only the standard library, respects its limits, and does nothing else."""
+"""The reading process: it needs only the standard library, respects its limits, and does nothing else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def long() -> bytes:
 
 
 def seconds_of_children() -> float:
-    """Processor time of this process's finished children."""
+    """Processor time of this process's children that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -46,7 +46,7 @@ def test_it_does_without_pytorch() -> None:
 
 
 def test_it_begins_soon(tmp_path: Path) -> None:
-    """It takes far less than importing PyTorch, in processor time, which other load does not affect."""
+    """Well before PyTorch could be imported; in processor time, which other processes don't affect."""
     path = written(tmp_path, saved({"w": tensor()}))
     took = []
     for _ in range(5):
@@ -57,7 +57,7 @@ def test_it_begins_soon(tmp_path: Path) -> None:
 
 
 def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
-    """The file would take three seconds of processor time."""
+    """Reading to the end would take three seconds of processor time."""
     path = written(tmp_path, long())
     began = seconds_of_children()
     with pytest.raises(CheckpointError, match=r"weights\.pt took more than 0\.5 s"):
@@ -66,7 +66,7 @@ def test_an_endless_reading_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
-    """A file of 500 bytes that claims 2^28 numbers is refused as such, in a process with little memory."""
+    """500 bytes that claim 2^28 numbers are refused for that claim, in a process with little memory."""
     storage = opcodes(tensor((2**28,), (1,))).replace(opcodes(6), opcodes(2**28))
     path = written(tmp_path, archive(b"\x80\x02}" + opcodes("w") + storage + b"s."))
     assert path.stat().st_size < 1_000
@@ -91,7 +91,7 @@ def test_memory_is_limited(tmp_path: Path, made: str) -> None:
 def test_a_process_that_fails_is_a_checkpoint_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
-    """It dies, prints garbage, or can't be started: the server continues."""
+    """The process dies, prints nonsense or can't be started: the server keeps running."""
     monkeypatch.setattr(sys, "executable", program)
     with pytest.raises(
         CheckpointError, match=r"weights\.pt (could not be read: the reading process|can't be read)"
@@ -100,7 +100,7 @@ def test_a_process_that_fails_is_a_checkpoint_error(
 
 
 def test_texts_that_are_met_again_and_again_are_counted(tmp_path: Path) -> None:
-    """100 kB of text referenced a million times by a list would be 100 GB of JSON."""
+    """100 kB of text, referenced a million times by a list, would be 100 GB of JSON."""
     text, many = opcodes("x" * 100_000) + b"q\x00", b"](" + b"h\x00" * 900_000 + b"e"
     items = opcodes("w") + opcodes(tensor()) + opcodes("t") + text + opcodes("many") + many
     path = written(tmp_path, archive(b"\x80\x02}(" + items + b"u."))
@@ -122,7 +122,7 @@ DEEDS = [
 
 @pytest.mark.parametrize("folder", ["None", "Path('/tmp/elsewhere')"])
 def test_it_does_nothing_but_read(folder: str) -> None:
-    """The last defence: even if a bug let a file run code, the process could do no harm."""
+    """If a file exploited a bug in the reader to run code, this would still stop it."""
     code = "\n".join(
         [
             *(f"def deed_{number}():\n    {deed}" for number, deed in enumerate(DEEDS)),
@@ -157,7 +157,7 @@ def test_surveying_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_no_room_is_said(tmp_path: Path) -> None:
-    """The limit on the process's writes simulates a full disk."""
+    """A limit on file size imitates a full disk."""
     path = tmp_path / "weights.safetensors"
     numbers = bytes(4 * 100_000)
     path.write_bytes(safetensors({"w": entry((100_000,), end=len(numbers))}, numbers))
@@ -178,7 +178,7 @@ def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_names_and_paths_of_any_letters(tmp_path: Path) -> None:
-    """Unusual letters in the path, in the archive's name and in tensors' names."""
+    """In the path, the archive's name and the names of tensors."""
     folder = tmp_path / "über 10:30:00 \N{ROCKET}"
     folder.mkdir()
     weights = {"schön.\N{SNOWMAN}": torch.ones(2), "a b\nc": torch.zeros(3)}

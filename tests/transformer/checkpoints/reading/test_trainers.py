@@ -1,4 +1,4 @@
-"""What trainers save with the weights is found and separated, or refused by name."""
+"""What trainers save around the weights: found, told apart, or refused with a name for what it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(value: Any, tmp_path: Path) -> WeightsFile:
 
 
 def trained() -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """A module's weights, and its optimizer's state: a step and two moments each."""
+    """A module's weights and its optimizer's state: a step and two moments for each weight."""
     module = nn.Linear(3, 5)
     optimizer = torch.optim.AdamW(module.parameters())
     module(torch.ones(2, 3)).sum().backward()
@@ -51,7 +51,7 @@ def test_a_file_of_lightning(tmp_path: Path) -> None:
 
 
 class AttributeDict(dict[str, Any]):
-    """The class that Lightning stores a module's arguments in."""
+    """The dictionary class in which Lightning stores a module's arguments."""
 
 
 def test_a_file_of_lightning_with_its_own_dictionary(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_file_of_timm(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_hugging_faces_trainer(tmp_path: Path) -> None:
-    """Its optimizer, random states and arguments are in the same folder, and none is opened."""
+    """The folder also contains its optimizer, random states and arguments, none of which is opened."""
     weights, optimizer = trained()
     torch.save(weights, tmp_path / "pytorch_model.bin")
     torch.save(optimizer, tmp_path / "optimizer.pt")
@@ -138,7 +138,7 @@ def test_a_folder_of_hugging_faces_trainer(tmp_path: Path) -> None:
 
 
 def test_several_modules_side_by_side(tmp_path: Path) -> None:
-    """Without a usual key everything is weights, except a trainer's parts, known by name."""
+    """Without any usual key, everything is a weight except what a trainer's names mark as its own."""
     weights, optimizer = trained()
     value = {
         "encoder": weights,
@@ -152,7 +152,7 @@ def test_several_modules_side_by_side(tmp_path: Path) -> None:
 
 
 def test_an_optimizer_is_known_by_its_form(tmp_path: Path) -> None:
-    """Whatever its name and depth."""
+    """Whatever its name, and however deeply it is nested."""
     weights, optimizer = trained()
     value = {
         "weights": weights,
@@ -208,7 +208,7 @@ UNFIT = {
     "transposed": (torch.arange(6.0).view(2, 3).t(), "has the tensor {}, which is a transposed"),
     "every second": (torch.arange(12.0)[::2], "has the tensor {}, which is a transposed"),
 }
-"""Tensors that no weight may be, and the refusal of each."""
+"""Tensors that can't be weights, and what the error says about them."""
 
 
 @pytest.mark.parametrize("beside", [tensor for tensor, _ in UNFIT.values()], ids=list(UNFIT))

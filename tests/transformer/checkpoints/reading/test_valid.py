@@ -1,4 +1,4 @@
-"""Files written by torch.save and safetensors are read bit for bit, from files and folders of every kind."""
+"""What torch.save and safetensors write is read bit for bit, from every kind of file and folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def all_kinds() -> dict[str, Tensor]:
 
 
 def read(path: Path, tmp_path: Path) -> RawCheckpoint:
-    """Read the file in both ways; the results must be equal."""
+    """Read a checkpoint in place and by copying, which must agree."""
     folder = tmp_path / "copied"
     folder.mkdir()
     looked, raw = read_checkpoint(path), read_checkpoint(path, UPLOAD_LIMITS, folder)
@@ -125,7 +125,7 @@ def test_views_into_one_storage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["state_dict", "model_state_dict", "model"])
 def test_a_trainers_file(tmp_path: Path, key: str) -> None:
-    """The weights without their outer key, the plain values, and a count of the optimizer's tensors."""
+    """Weights without the enclosing key, plain values as extras, the optimizer's tensors counted."""
     module = nn.Linear(3, 5)
     optimizer = torch.optim.Adam(module.parameters())
     module(torch.ones(2, 3)).sum().backward()
@@ -173,7 +173,7 @@ def test_a_sharded_folder(tmp_path: Path, ending: str) -> None:
 
 
 def test_hugging_faces_cache(tmp_path: Path) -> None:
-    """Its snapshots are links into the model's folder of blobs, so they are read."""
+    """Its snapshots are links to the blobs folder: still inside the model's folder, so they are read."""
     model = tmp_path / "models--who--what"
     (model / "blobs").mkdir(parents=True)
     save_file({"w": torch.ones(3)}, model / "blobs" / "abc")
@@ -190,7 +190,7 @@ def test_our_own_folders(name: str) -> None:
     assert {"config.json", "vocabulary.json", "README.md"} <= raw.texts.keys()
 
 
-# The process that reads
+# The reading process
 
 
 def test_it_is_stopped_when_it_takes_too_long(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_it_is_stopped_when_it_takes_too_long(tmp_path: Path) -> None:
 
 
 def test_it_gets_no_more_memory_than_allowed(tmp_path: Path) -> None:
-    """A header within its limit that needs more memory to read than there is."""
+    """A header within its size limit that needs more memory than allowed."""
     head = {"__metadata__": {"text": "x" * 30_000_000}, "w": entry()}
     (tmp_path / "w.safetensors").write_bytes(safetensors(head))
     assert list(read_checkpoint(tmp_path / "w.safetensors").tensors) == ["w"]

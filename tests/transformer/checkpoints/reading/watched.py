@@ -1,4 +1,4 @@
-"""Hostile files, read under supervision."""
+"""Hostile files, read under observation."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 
 LIMITS = replace(UPLOAD_LIMITS, memory_bytes=512 * MEBIBYTE, seconds=20.0)
 MOST_SECONDS = 6.0
-"""Limit on each file's processor time, in seconds."""
+"""Limit of processor time per file."""
 MARKER = "/tmp/headlight-hostile-marker"
 MOST_EXTRAS = 5_000_000
-"""Limit on the JSON of a file's extras, in bytes."""
+"""Limit of a file's extras, in bytes of JSON."""
 INERT = ""
-"""Instead of a refusal: the file is read and does nothing."""
+"""Instead of a refusal's words: the file is read and does nothing."""
 OWN = Name("own", "Thing")
 THING = Object(OWN)
 PATH = Call(Name("pathlib", "PosixPath"), (MARKER,))
@@ -29,7 +29,7 @@ TOUCH = Call(Name("builtins", "getattr"), (PATH, "touch"))
 
 
 def assert_refused_or_inert(files: Mapping[str, tuple[bytes, str]], folder: Path) -> None:
-    """Read files one after the other in one sandboxed process, each within its time limit.
+    """Read files one by one in a process that may do nothing else, each within its time limit.
 
     Args:
         files: name -> a file's content, and the text of its refusal or INERT.
@@ -64,7 +64,7 @@ def assert_refused_or_inert(files: Mapping[str, tuple[bytes, str]], folder: Path
 
 
 def read_soon(content: bytes, tmp_path: Path) -> RawCheckpoint:
-    """Read a file in the reading process, within its time limit, and check that it created nothing."""
+    """Read a file in the reading process, within its time limit, and check that nothing was created."""
     path, copies = written(tmp_path, content), tmp_path / "copies"
     copies.mkdir()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,4 +1,4 @@
-"""Small tokenizers of every kind, each trained once, in folders that Hugging Face can open."""
+"""Small tokenizers of every kind, each trained once, in folders that Hugging Face's library opens."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def byte_level(folder: Path, *, like_roberta: bool, **settings: Any) -> PreTrain
 
 
 def qwen2(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
-    """Make the folder of Qwen 2 and 3, whose special tokens are in the settings alone."""
+    """Make the folder of Qwen 2 and 3, whose special tokens are only in the settings."""
     size = _write_byte_pairs(folder)
     tokens = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
     said = {
@@ -125,7 +125,7 @@ def qwen2(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
 
 
 def _write_byte_pairs(folder: Path, *special_tokens: str) -> int:
-    """Write vocab.json and merges.txt, and count the tokens."""
+    """Write vocab.json and merges.txt; returns the number of tokens."""
     model = _byte_pairs(special_tokens)
     _write(folder, "vocab.json", json.dumps(model["vocab"], ensure_ascii=False))
     merges = "".join(f"{left} {right}\n" for left, right in model["merges"])
@@ -135,7 +135,7 @@ def _write_byte_pairs(folder: Path, *special_tokens: str) -> int:
 
 @lru_cache
 def _byte_pairs(special_tokens: tuple[str, ...]) -> dict[str, Any]:
-    """Train byte pairs as for GPT-2."""
+    """Train byte-pair encoding as for GPT-2 and its kin."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -237,7 +237,7 @@ def nllb(folder: Path, **settings: Any) -> PreTrainedTokenizerBase:
 
 
 def _marian_vocabulary(*models: bytes) -> str:
-    """Give ids to most of the models' pieces, in an order different from the models'."""
+    """Give ids to most pieces of the models, in a different order."""
     pieces: dict[str, None] = {}
     for model in models:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)

@@ -1,4 +1,4 @@
-"""Files of the same name are read as each model's tokenizer reads them, or not at all if unknown."""
+"""Files with the same names are read as the model's own tokenizer does, or refused if that is unknown."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_pieces_of_another_tokenizer_are_refused(
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Texts]:
-    """A folder with only vocab.json and merges.txt, and their contents."""
+    """A folder with only vocab.json and merges.txt, and its content."""
     folder = tmp_path_factory.mktemp("pairs")
     folders.byte_level(folder, like_roberta=False)
     return folder, texts_of(folder)
@@ -106,7 +106,7 @@ def test_byte_pairs_of_a_qwen_are_cut_as_qwens(pairs: tuple[Path, Texts], model_
 def test_byte_pairs_of_another_tokenizer_are_refused(
     pairs: tuple[Path, Texts], said: Said, family: str, name: str
 ) -> None:
-    """Llama 3 splits text differently, and HerBERT's tokens are not bytes."""
+    """Llama 3's pre-tokenizer splits text differently, and HerBERT's pairs are not even of bytes."""
     with pytest.raises(CheckpointError, match=rf"is '{name}'.*vocab\.json and merges\.txt alone"):
         build({**pairs[1], "tokenizer_config.json": json.dumps(said)}, family)
 
@@ -138,12 +138,12 @@ def test_files_that_the_tokenizer_does_not_need_may_lie_there_too(
 
 
 def test_what_is_tried_first_is_what_is_built(pieces: bytes) -> None:
-    """The probing process is given the configuration too: without it, it would refuse."""
+    """The probe gets the configuration, too: without it, it would refuse."""
     probe({"sentencepiece.bpe.model": pieces, "config.json": '{"model_type": "xlm-roberta"}'}, "roberta")
 
 
 def test_another_tokenizer_of_an_mbart_has_no_language_in_its_frame(tmp_path: Path) -> None:
-    """BARThez is an mBART, but its frame comes from its tokenizer.json."""
+    """BARThez has mBART's architecture; its frame is the one in its tokenizer.json."""
     folders.xlm_roberta(tmp_path / "a").save_pretrained(tmp_path / "b")
     said: Texts = {"tokenizer_config.json": '{"tokenizer_class": "BarthezTokenizer"}'}
     assert frame({**texts_of(tmp_path / "b"), **said}, "mbart") == LIKE_ROBERTA
@@ -151,6 +151,6 @@ def test_another_tokenizer_of_an_mbart_has_no_language_in_its_frame(tmp_path: Pa
 
 def test_a_kind_of_model_has_the_tokenizer_that_hugging_face_gives_it() -> None:
     theirs = {name: cls for name, cls in TOKENIZER_MAPPING_NAMES.items() if name in USUAL and cls}
-    assert theirs.pop("mistral") == "TokenizersBackend"  # whatever the files are
+    assert theirs.pop("mistral") == "TokenizersBackend"  # for any files
     assert theirs == {name: USUAL[name] for name in theirs}
     assert len(theirs) > 10

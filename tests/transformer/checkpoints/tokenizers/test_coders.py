@@ -1,4 +1,4 @@
-"""From a folder's files to a model's coders: frames, special ids, starts and ends of targets."""
+"""From a folder's files to a model's coders: frames, special ids, where targets begin and end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from transformer.text.vocabulary import BOS_ID, EOS_ID
 
 @pytest.fixture(autouse=True)
 def probed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Skip the probe in a separate process, which `test_probe` covers."""
+    """The arguments of each probe, which isn't run: `test_probe` tests it."""
     calls: list[Any] = []
     monkeypatch.setattr("transformer.checkpoints.tokenizers.coders.probe", lambda *given: calls.append(given))
     return calls
@@ -97,7 +97,7 @@ def test_bart_begins_with_its_end_and_the_token_that_is_forced(tmp_path: Path) -
 def test_a_decoder_begins_as_its_family_does_where_no_file_says_it(
     family: str, said: dict[str, Any], begin: int
 ) -> None:
-    """As in Hugging Face's configurations, where null is an explicit value."""
+    """As in the configurations of Hugging Face's library, where null counts as a value."""
     classes = {"bart": BartConfig, "mbart": MBartConfig, "t5": MT5Config}
     theirs = classes[family](**said)
     start = (
@@ -192,7 +192,7 @@ def test_ids_that_the_model_has_no_row_for_are_unknown(tmp_path: Path, family: s
 
 @pytest.mark.parametrize("pad_id, n_ids", [(-1, 4), (0, 6)])
 def test_without_a_tokenizer_the_models_padding_counts_if_it_has_any(pad_id: int, n_ids: int) -> None:
-    """Start and end on either side; the doctor ignores the id for "no padding"."""
+    """Begin and end ids of both sides, and padding if there is any: the doctor must not count -1."""
     small = replace(config(37, 41), pad_id=pad_id)
     source, target, start, ends = coders_of(raw({}), small, "torch")
     assert source.special_tokens.pad == target.special_tokens.pad == (None if pad_id < 0 else pad_id)

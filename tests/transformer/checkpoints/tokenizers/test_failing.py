@@ -1,4 +1,4 @@
-"""Whatever the library raises on a text, panics included, becomes an error about the sentence."""
+"""Whatever the library raises on a text, panics included, is reported as an error of the sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.text.coder import SpecialTokens
 
 
 def coder() -> LibraryCoder:
-    """A coder whose pattern is too slow for a run of q, which no probe has tried."""
+    """Make a coder whose pattern is too slow for a run of q; no probe has tried it."""
     split = {"type": "Split", "pattern": {"Regex": "(q+)+$"}, "behavior": "Isolated", "invert": False}
     model = {"type": "WordLevel", "vocab": {"5": 0, "[UNK]": 1}, "unk_token": "[UNK]"}
     plain = {"version": "1.0", "added_tokens": [], "model": model, "pre_tokenizer": split}

@@ -1,4 +1,4 @@
-"""Every kind of tokenizer gives Hugging Face's ids for nasty texts, and its text for any ids."""
+"""Every kind of tokenizer gives Hugging Face's ids on nasty text, and its text for any ids."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ WORDS_ADDED = [
 
 @dataclass(frozen=True)
 class Side:
-    """A Hugging Face tokenizer, and our coders from the same files for reading and writing."""
+    """A Hugging Face tokenizer, and our coders of the same files for reading and for writing."""
 
     theirs: PreTrainedTokenizerBase
     ours: Coder
@@ -116,7 +116,7 @@ class Side:
 
 
 ONE_OF_EACH = ("BERT", "GPT-2", "Qwen 2", "T5", "XLM-R", "mBART", "Llama", "NLLB", "Marian")
-"""Kinds whose saved tokenizer.json is always tested, one per builder; the others in a full run."""
+"""Kinds whose saved tokenizer.json is always tested, one per builder; the others only in a full run."""
 
 
 @pytest.fixture(scope="session", params=sorted(KINDS))
@@ -153,7 +153,7 @@ def assert_same_ids_and_text(side: Side) -> None:
 
 
 def test_ids_and_text_are_the_same(side: Side) -> None:
-    """Compare the ids of nasty texts, and the texts of random ids."""
+    """Ids of nasty texts, and the text of any ids."""
     assert_same_ids_and_text(side)
     drawn = random.Random(7)
     size = len(side.writer.vocabulary)
@@ -204,5 +204,5 @@ def test_a_saved_tokenizer_json_is_the_same(kind: tuple[Path, Side, str], tmp_pa
     probe(texts_of(tmp_path), family)
     theirs = side.theirs
     if (tmp_path / "tokenizer.json").exists():
-        theirs = PreTrainedTokenizerFast.from_pretrained(tmp_path)  # of the unchanged file
+        theirs = PreTrainedTokenizerFast.from_pretrained(tmp_path)  # from the file as it is
     assert_same_ids_and_text(Side(theirs, *coders(tmp_path, family)))

@@ -1,4 +1,4 @@
-"""sentencepiece's files are read as by its library, and damaged ones are refused."""
+"""sentencepiece's files are read as its own library reads them, and damaged ones are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile and damaged tokenizer files are refused with a sentence, and crash only the probe."""
+"""Hostile and damaged tokenizer files are refused with a message, and crash no process but the probe."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def prepend(text: str) -> Plain:
 
 DOUBLED = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
 KNOWN = sorted({character for sample in SAMPLES for character in sample} | {"\u2581"})
-"""The characters of the probe's texts."""
+"""All characters of the probe's own texts."""
 SPOILT: dict[str, tuple[Callable[[Plain], object], str]] = {
     "laughs": (lambda plain: plain.update(normalizer=sequence(DOUBLED, 40)), "longer"),
     "many steps": (lambda plain: plain.update(normalizer=sequence({"type": "NFC"}, 65)), "steps"),
@@ -71,7 +71,7 @@ SPOILT: dict[str, tuple[Callable[[Plain], object], str]] = {
         ),
         "unk_id",
     ),
-    # Each character separately: in one long text, a prefix would be a small part.
+    # Each character alone: in one long text, a prefix would be a small part.
     "long of short": (lambda plain: plain.update(normalizer=prepend("x" * 30)), "makes long texts"),
     "no model": (lambda plain: plain.pop("model"), "no model"),
     "another model": (lambda plain: plain["model"].update(type="Nonesuch"), "no model"),

@@ -1,4 +1,4 @@
-"""Replacements that insert are refused; those of real models' tokenizers are not."""
+"""Replacements that insert text are refused; those of real models' tokenizers are accepted."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_an_empty_text_is_replaced_nowhere() -> None:
 
 
 def test_a_step_needs_no_type_and_may_lie_in_another() -> None:
-    """The library treats anything with a pattern and a content as a replacement."""
+    """To the library, any step with a pattern and a content is a replacement."""
     step = {"pattern": {"Regex": "^"}, "content": "x"}
     with pytest.raises(CheckpointError, match="between any two characters"):
         check_steps({"normalizer": {"type": "Sequence", "normalizers": [step]}})

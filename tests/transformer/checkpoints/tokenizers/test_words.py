@@ -1,4 +1,4 @@
-"""The words of tokens, and how tokens are shown."""
+"""The words that tokens belong to, and how tokens are shown."""
 
 from __future__ import annotations
 

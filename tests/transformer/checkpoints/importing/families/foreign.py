@@ -1,4 +1,4 @@
-"""Checkpoints as the reader returns them, made from state dicts, and models imported from them."""
+"""Checkpoints made of state dicts, as the reader returns them, and models imported from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DTYPES = {
 def raw_of(
     folder: Path, state_dict: Mapping[str, Tensor], config: Mapping[str, Any] | None = None
 ) -> RawCheckpoint:
-    """A state dict as a checkpoint, its numbers in a file in the folder, tied ones once."""
+    """The checkpoint of a state dict: values in one file of the folder, tied tensors stored once."""
     path = folder / "tensors.bin"
     tensors: dict[str, StoredTensor] = {}
     aliases: dict[str, str] = {}
@@ -56,7 +56,7 @@ def raw_of(
 def imported(
     raw: RawCheckpoint, answers: Mapping[str, Any] | None = None
 ) -> tuple[Transformer, ImportReport]:
-    """The model imported from a checkpoint; all of its names must match."""
+    """The model made from a checkpoint whose names must all fit."""
     planned = plan_import(raw, answers or {})
     keys = planned.report.keys
     assert keys.fits, (keys.missing, keys.misshaped)
@@ -67,7 +67,7 @@ def imported(
 
 @torch.no_grad()
 def randomized(module: nn.Module, seed: int = 0) -> nn.Module:
-    """The module in eval mode, with all parameters random so that no bias, gamma or beta can be forgotten."""
+    """The module in eval mode with all parameters random, so that no bias, gamma or beta can be forgotten."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in module.parameters():
         middle = 1.0 if bool((parameter == 1).all()) else 0.0
@@ -76,7 +76,7 @@ def randomized(module: nn.Module, seed: int = 0) -> nn.Module:
 
 
 def random_ids(vocab_size: int, *shape: int, first: int = 3, seed: int = 0) -> Tensor:
-    """Random ids of words; those below `first` are reserved for special tokens."""
+    """Word ids; those below `first` are reserved for padding and the like."""
     return torch.randint(first, vocab_size, shape, generator=torch.Generator().manual_seed(seed))
 
 
@@ -88,7 +88,7 @@ def padded(ids: Tensor, pad_id: int, length: int) -> Tensor:
 
 
 def close(actual: Tensor, expected: Tensor, tolerance: float = 1e-5) -> bool:
-    """True if all numbers agree, relative to the largest if that exceeds 1."""
+    """Assert that all values agree, relative to the largest expected value if that exceeds 1."""
     assert actual.shape == expected.shape, (actual.shape, expected.shape)
     FIGURES.note_error(actual, expected)
     worst = (actual - expected).abs().max().item() / max(1.0, expected.abs().max().item())

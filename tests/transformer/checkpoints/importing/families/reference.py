@@ -1,8 +1,8 @@
 """A plain Transformer to compare imported models with, which shares no code with Headlight's.
 
 Its weights are a dictionary under Headlight's names, drawn at random. Their presence decides which parts the
-model has (a bias, a gate, a final norm); `Program` has the rest. `published` gives the weights the names
-under which another program saves them.
+model has (a bias, a gate, a final norm); `Program` sets the rest. `published` renames the weights to another
+program's names.
 
 Axes: B batch, Q query position, K key position, H head, D d_model, V vocabulary.
 """
@@ -36,11 +36,11 @@ Rules = Mapping[str, str | Callable[[re.Match[str]], str]]
 
 @dataclass(frozen=True)
 class Program:
-    """Settings of a program that it does not save.
+    """What a program computes but doesn't save.
 
     Attributes:
         heads: number of query heads.
-        norm_first: True for pre-norm.
+        norm_first: whether norms precede the sublayers.
         norm: "layer", "unbiased" (deviation with D - 1, eps added to it) or "rms".
         eps: epsilon of the norms.
         embedding_scale: factor of the embeddings.
@@ -49,8 +49,8 @@ class Program:
         activation: the feed-forward's.
         rotary: "pairs" (neighbours) or "halves" for rotated queries and keys; empty for none.
         base: of the rotation.
-        transposes_back: False merges heads without transposing them back.
-        pad_id: of both sides; -1 for none.
+        transposes_back: whether heads are transposed back before they are merged.
+        pad_id: for both sides; -1 for none.
     """
 
     heads: int = HEADS
@@ -68,7 +68,7 @@ class Program:
 
 
 class Reference:
-    """Computes logits; stores attention weights and layer outputs by path in `seen`."""
+    """Computes logits; stores attention weights and the outputs of layers by path in `seen`."""
 
     def __init__(self, weights: Weights, program: Program) -> None:
         self.weights, self.program = weights, program
@@ -76,7 +76,7 @@ class Reference:
 
     @torch.no_grad()
     def __call__(self, src: Tensor | None, tgt: Tensor | None) -> Tensor:
-        """The logits (B, Q, V) of the decoder, or of an encoder-only model."""
+        """Logits (B, Q, V) of the decoder, or of a lone encoder."""
         x, memory_mask = torch.empty(0), torch.empty(0)
         if src is not None:
             memory_mask = (src != self.program.pad_id)[:, None, None]
@@ -151,7 +151,7 @@ class Reference:
         return y + self.weights[f"{name}.bias"] if f"{name}.bias" in self.weights else y
 
     def _norm(self, name: str, x: Tensor) -> Tensor:
-        """Normalise x, or return it unchanged if there is no such norm."""
+        """The norm of this name; x itself if there is none."""
         if f"{name}.gamma" not in self.weights:
             return x
         eps = self.program.eps
@@ -182,13 +182,13 @@ def drawn(
     Args:
         d_model: width of the model.
         d_ff: width of the feed-forward.
-        widths: rows of queries, and of keys and values; d_model when left out.
+        widths: rows of queries, and of keys and values; d_model by default.
         vocabularies: sizes for source and target.
-        depths: layers of encoder and decoder; a stack of 0 layers has no embedding either.
-        final_norm: True to end the stacks with a norm.
-        gated: True for a gated feed-forward.
-        without: shell patterns of the names to leave out.
-        seed: seed of the generator.
+        depths: of encoder and decoder; a stack of 0 layers has no embedding either.
+        final_norm: whether the stacks end with a norm.
+        gated: whether the feed-forward has a gate.
+        without: patterns (as in a shell) of names to leave out.
+        seed: of the random numbers.
     """
     q_rows, k_rows = widths or (d_model, d_model)
     shapes: dict[str, tuple[int, ...]] = {}
@@ -219,7 +219,7 @@ def drawn(
 
 
 def drawn_as(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> Weights:
-    """Random numbers of these shapes, gammas about 1."""
+    """Random weights of these shapes, gammas around 1."""
     generator = torch.Generator().manual_seed(seed)
     return {
         name: float(name.endswith("gamma")) + 0.2 * torch.randn(shape, generator=generator)
@@ -239,13 +239,13 @@ def sinusoids(length: int = MAX_LEN, d_model: int = D_MODEL, *, halves: bool = F
 
 
 def with_positions(weights: Weights, table: Tensor) -> Weights:
-    """The weights plus this position table (length, D) for each side that has an embedding."""
+    """Add this position table (length, D) for each side that has an embedding."""
     sides = [side for side in ("src", "tgt") if f"{side}_embedding.weight" in weights]
     return weights | {f"{side}_positions": table.clone() for side in sides}
 
 
 def published(weights: Weights, rules: Rules, *, without: tuple[str, ...] = ()) -> Weights:
-    """The weights under another program's names, without those that match a pattern of `without`."""
+    """The weights under another program's names, except those that match a pattern in `without`."""
     state_dict: Weights = {}
     for name, weight in weights.items():
         if any(fnmatch(name, pattern) for pattern in without):
@@ -261,14 +261,14 @@ def published(weights: Weights, rules: Rules, *, without: tuple[str, ...] = ()) 
 
 
 def fused(weights: Weights, into: str, parts: str, *, within: str = "", heads: int = 0) -> Weights:
-    """The weights with several matrices (and biases) of each attention fused into one.
+    """Fuse several matrices of each attention into one, and their biases too.
 
     Args:
         weights: under Headlight's names.
-        into: name of the fused matrix, replacing "w_q" and the others.
-        parts: some of "qkv", in order.
-        within: substrings of the attentions' names; empty for all.
-        heads: number of heads if rows are ordered by head, then part; 0 if by part.
+        into: name of the fused matrix, in place of "w_q" and the others.
+        parts: letters of "qkv", in their order.
+        within: part of the names of the attentions to fuse; empty for all.
+        heads: number of heads if rows are ordered by head, then by part; 0 if by part only.
     """
     result = dict(weights)
     for name in weights:
@@ -288,7 +288,7 @@ class Sample(NamedTuple):
         family: name of its layout.
         theirs: the reference with that program's computation.
         state_dict: its weights under that program's names.
-        answers: to questions that the files leave open.
+        answers: to what the files leave open.
     """
 
     family: str
@@ -298,7 +298,7 @@ class Sample(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """Our model of a sample, shown to compute the reference's numbers, and its report."""
+    """Our model of a sample, found to compute the reference's numbers, and its import report."""
 
     model: Transformer
     report: ImportReport

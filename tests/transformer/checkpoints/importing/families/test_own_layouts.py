@@ -1,4 +1,4 @@
-"""Each layout's sample is recognised as its own, and not as an earlier layout."""
+"""Each layout's sample is recognised as that layout: none that is tried earlier accepts it."""
 
 from __future__ import annotations
 

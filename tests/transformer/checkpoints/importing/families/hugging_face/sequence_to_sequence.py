@@ -1,4 +1,4 @@
-"""Hugging Face's encoder-decoders compared with ours: all that both compute, and greedy targets."""
+"""Compares Hugging Face's encoder-decoders with ours: everything both compute, and greedy targets."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ BATCH, S, T = 3, 11, 7
 
 
 def with_logits_bias(model: Any) -> Any:
-    """The model with a nonzero logits bias: a buffer, which random initialisation leaves at 0."""
+    """Set a random bias of the logits: it is a buffer, which `randomized` leaves at zero."""
     model.final_logits_bias.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
     return model
 
 
 @torch.no_grad()
 def lively(model: Any) -> Any:
-    """The model with small biases and large embeddings, without which it repeats one word for any input."""
+    """Shrink biases and enlarge embeddings: otherwise the model repeats one word whatever the source."""
     for name, parameter in model.named_parameters():
         if name.endswith("bias") and parameter.dim() == 1:
             parameter.mul_(0.1)
@@ -36,7 +36,7 @@ def lively(model: Any) -> Any:
 
 
 def assert_parity(ours: Transformer, theirs: Any, *, start_id: int, first: int = 3) -> None:
-    """Compare logits, all attention matrices and hidden states of a padded batch, at words."""
+    """Compare logits, all attention matrices and hidden states of a padded batch at all words."""
     pad_id, config = ours.config.pad_id, ours.config
     src = padded(random_ids(config.src_vocab_size, BATCH, S, first=first), pad_id, 6)
     tgt = random_ids(config.tgt_vocab_size, BATCH, T, first=first, seed=1)
@@ -65,7 +65,7 @@ def assert_parity(ours: Transformer, theirs: Any, *, start_id: int, first: int =
 
 
 class _Stack:
-    """One stack's part of an encoder-decoder's output."""
+    """The attentions and hidden states of one stack of an encoder-decoder."""
 
     def __init__(self, output: Any, stack: str) -> None:
         self.attentions: tuple[Tensor, ...] = output[f"{stack}_attentions"]
@@ -73,7 +73,7 @@ class _Stack:
 
 
 def assert_same_targets(ours: Transformer, theirs: Any, *, start_id: int, n: int = 9) -> None:
-    """Compare greedy targets of a padded batch, token for token, with several starts and end tokens."""
+    """Compare greedy targets of a padded batch token for token: several prefixes, some with an end token."""
     vocab_size, pad_id = ours.config.tgt_vocab_size, ours.config.pad_id
     src = padded(random_ids(ours.config.src_vocab_size, BATCH, S), pad_id, 6)
     beginnings = [[start_id, *random_ids(vocab_size, length, seed=length).tolist()] for length in range(6)]
@@ -101,7 +101,7 @@ def assert_same_targets(ours: Transformer, theirs: Any, *, start_id: int, n: int
             pad_token_id=pad_id,
             forced_eos_token_id=None,
             suppress_tokens=[pad_id],
-            use_cache=False,  # theirs has as many layers as the encoder, whatever the decoder's depth
+            use_cache=False,  # their cache has as many layers as the encoder, even if the decoder has more
         )
         expected = [until(row[len(start_ids) :], end_id) for row in generated.tolist()]
         assert targets(start_ids, [end_id]) == expected
@@ -110,5 +110,5 @@ def assert_same_targets(ours: Transformer, theirs: Any, *, start_id: int, n: int
 
 
 def until(ids: list[int], end_id: int) -> list[int]:
-    """The ids before the end."""
+    """The ids before the end token, or all of them."""
     return ids[: ids.index(end_id)] if end_id in ids else ids

@@ -1,4 +1,4 @@
-"""Tiny decoders of every family, named by their peculiarities."""
+"""Tiny decoders of every family, named by what is special about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value missing from config.json means transformers' default."""
+"""An attribute missing from config.json means the default of transformers."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_bert_that_names_no_padding_does_not_look_at_it(tmp_path: Path, begins
     if begins is None:
         del config["pad_token_id"]
     else:
-        config |= {"pad_token_id": 0, "bos_token_id": begins}  # as transformers 2 wrote it
+        config |= {"pad_token_id": 0, "bos_token_id": begins}  # as transformers 2 writes it
     planned = plan_import(raw_of(tmp_path, theirs.state_dict(), config), {})
     ids = padded(random_ids(VOCAB, 2, 11), 0, 7)
     words = ids != 0
@@ -111,11 +111,11 @@ def test_a_bert_that_names_no_padding_does_not_look_at_it(tmp_path: Path, begins
 
 
 HUB: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("hub_configs.json").read_text())
-"""The attributes of published models, as many versions name them; the sizes are tiny."""
+"""Attributes of published models as many versions of transformers write them; the sizes are tiny."""
 
 
 def published(name: str) -> Any:
-    """A model with random weights, of the configuration as transformers reads it."""
+    """A random model with the configuration as transformers reads it."""
     model_class = getattr(transformers, HUB[name]["architectures"][0])
     return model_class(model_class.config_class.from_dict(dict(HUB[name])))
 

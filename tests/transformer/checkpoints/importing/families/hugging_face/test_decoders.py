@@ -1,4 +1,4 @@
-"""GPT-2 and Llama: logits, attention, hidden states and greedy texts equal Hugging Face's."""
+"""GPT-2 and Llama: logits, attention, hidden states and greedy texts match Hugging Face's models."""
 
 from __future__ import annotations
 

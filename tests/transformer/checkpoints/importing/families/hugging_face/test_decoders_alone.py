@@ -1,4 +1,4 @@
-"""Decoders without config.json: the questions, and the same model from the answers."""
+"""Decoders without a config.json: what is asked; the answers make the same model."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ALONE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "phi": ("phi", {"n_heads": 3, "rotary_dims": 8}, {}),
     "gpt-j": ("gptj", {"n_heads": 3, "rotary_dims": 4}, {}),
 }
-"""Case -> family, answers, changes of the configuration to the family's defaults."""
+"""Case -> family, answers, and changes that set the configuration to what the family assumes without one."""
 
 
 @pytest.mark.parametrize("case", ALONE)
@@ -115,7 +115,7 @@ def test_frequencies_that_are_stored_tell_how_much_is_turned(tmp_path: Path) -> 
     theirs = model_of("gpt-neox")
     weights = theirs.state_dict()
     weights["gpt_neox.layers.0.attention.rotary_emb.inv_freq"] = torch.ones(2)
-    weights["embed_out.weight"] = weights.pop("lm_head.weight")  # as older files have it
+    weights["embed_out.weight"] = weights.pop("lm_head.weight")  # as in older files
     ours, report = imported(raw_of(tmp_path, weights), {"n_heads": 3})
     assert "rotary_dims" not in {question.name for question in report.questions}
     assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 13))

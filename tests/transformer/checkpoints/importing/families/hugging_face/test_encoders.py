@@ -1,4 +1,4 @@
-"""BERT and its relatives: logits, attention and hidden states equal Hugging Face's."""
+"""BERT and its kin: logits, attention and hidden states match Hugging Face's models."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_an_albert_of_several_layers_is_refused(tmp_path: Path, told: dict[str, 
 def test_a_model_with_the_names_of_bert_is_refused_by_what_it_has(
     tmp_path: Path, model_class: Any, words: str
 ) -> None:
-    theirs = tiny(model_class, BERT | {"entity_vocab_size": 5})  # Luke's default is 500,000
+    theirs = tiny(model_class, BERT | {"entity_vocab_size": 5})  # the default of Luke is 500,000
     for with_config in (True, False):
         with pytest.raises(CheckpointError, match=words):
             plan_import(saved(tmp_path, theirs, with_config=with_config), {})
@@ -290,7 +290,7 @@ def test_a_head_with_another_activation_than_the_layers_is_refused(tmp_path: Pat
         ("num_hidden_layers", 10**9, "num_hidden_layers"),
         ("num_attention_heads", 0, "n_heads"),
         ("vocab_size", -3, "src_vocab_size"),
-        # They have BERT's names, with norms in other places or other positions.
+        # They have BERT's names, but norms elsewhere or other positions.
         ("model_type", "megatron-bert", "megatron-bert"),
         ("model_type", "nezha", "nezha"),
         ("model_type", "big_bird", "big_bird"),

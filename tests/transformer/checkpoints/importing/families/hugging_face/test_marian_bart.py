@@ -1,4 +1,4 @@
-"""Marian, BART and their relatives: all numbers and greedy targets equal Hugging Face's."""
+"""Marian, BART and their kin: all numbers and all greedy targets match Hugging Face's models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FSMT = {name: size for name, size in SIZES.items() if name != "vocab_size"} | {
     "src_vocab_size": VOCAB,
     "tgt_vocab_size": TGT_VOCAB,
     "langs": ["en", "de"],
-    "use_cache": False,  # with it, a whole target sees later tokens
+    "use_cache": False,  # with a cache, a forward of a whole target sees later tokens
 }
 UNTIED = {"tie_word_embeddings": False}
 APART = {"decoder_vocab_size": TGT_VOCAB, "share_encoder_decoder_embeddings": False}
@@ -62,7 +62,7 @@ CLASSES: dict[str, tuple[Any, int]] = {
     "m2m_100": (transformers.M2M100ForConditionalGeneration, 2),
     "fsmt": (transformers.FSMTForConditionalGeneration, 2),
 }
-"""Family -> class, and the token that a target begins with."""
+"""Family -> class, and the id that targets begin with."""
 CASES: dict[str, dict[str, Any]] = {
     "marian": MARIAN,
     "marian, unscaled relu": MARIAN | {"scale_embedding": False, "activation_function": "relu"},
@@ -105,7 +105,7 @@ def model_of(case: str, seed: int = 0) -> Any:
 
 
 def with_sinusoids(theirs: Any) -> Any:
-    """The model with its exact sinusoids, before random initialisation or rounding."""
+    """Restore the sinusoids, which randomizing or rounding has changed."""
     for stack in (theirs.model.encoder, theirs.model.decoder):
         positions = stack.embed_positions
         if hasattr(positions, "create_weight"):
@@ -124,7 +124,7 @@ def test_parity(tmp_path: Path, case: str) -> None:
     assert_parity(ours, theirs, start_id=start_of(case))
 
 
-# FSMT's own generation, given several first tokens, lets earlier ones see later ones.
+# Given several start tokens, FSMT's own generation lets the earlier ones see the later ones.
 GREEDY = [
     pytest.param(case, marks=[] if case in CLASSES else pytest.mark.full)
     for case in CASES
@@ -161,10 +161,10 @@ def test_parity_without_config(tmp_path: Path, case: str, answers: dict[str, Any
     assert report.family == family_of(case)
     asked = {question.name for question in report.questions}
     assert asked - {LAYOUT} == answers.keys() | {"activation"}
-    # Blenderbot-small has the names of BART; a Pegasus alone, saved without its table, those of M2M-100.
+    # Blenderbot-small has BART's names; a Pegasus without config and position table has those of M2M-100.
     assert (LAYOUT in asked) == (report.family in ("bart", "m2m_100"))
     assert ours.config.max_len == (1024 if case == "m2m_100" else 19)
-    if case.startswith("marian"):  # the files don't say which id is padding: the last one is usual
+    if case.startswith("marian"):  # the files don't mention padding: it is usually the last id
         assert ours.config.pad_id == VOCAB - 1
     assert_parity(ours, theirs, start_id=start_of(case))
 

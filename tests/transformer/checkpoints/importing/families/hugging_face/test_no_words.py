@@ -1,4 +1,4 @@
-"""Decoders saved without a generator predict no words, unless it is tied to the embedding."""
+"""Decoders saved alone or for another task propose no words; tied language models do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WITHOUT: dict[str, tuple[Any, dict[str, Any]]] = {
     **UNTIED,
 }
 UNNAMED = [case for case in WITHOUT if case not in ("gpt2", "llama, tied", *UNTIED)]
-"""Cases recognised as no language models although the configuration names no architecture."""
+"""Cases distinguished from language models even if the configuration names no architecture."""
 WITH: dict[str, tuple[Any, dict[str, Any]]] = {
     "gpt2": (transformers.GPT2LMHeadModel, GPT2),
     "gpt2, two heads": (transformers.GPT2DoubleHeadsModel, GPT2),
@@ -71,7 +71,7 @@ def test_hidden_states_where_nothing_makes_words(tmp_path: Path, case: str, told
     answers: dict[str, Any] = {}
     if told == "without a configuration":
         answers = {"norm_eps": 1e-6, "max_len": LENGTH}
-        answers |= {} if case == "qwen3" else {"n_heads": 6}  # recognised by its norms
+        answers |= {} if case == "qwen3" else {"n_heads": 6}  # its norms reveal the heads
     raw = raw_of(tmp_path, theirs.state_dict(), None if answers else config)
     ours, report = imported(raw, answers)
     assert not ours.config.has_generator

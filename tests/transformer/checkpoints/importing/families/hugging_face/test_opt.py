@@ -1,4 +1,4 @@
-"""OPT without its config.json, and the variants that are refused."""
+"""OPT without its config.json, and which variants are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with the same tensor names: which one it is is read or asked, never assumed silently."""
+"""Models with the same tensor names: the files or an answer decide which one it is, never a silent guess."""
 
 from __future__ import annotations
 

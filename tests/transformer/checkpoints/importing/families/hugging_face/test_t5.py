@@ -1,4 +1,4 @@
-"""T5 of both versions: all numbers and greedy targets equal Hugging Face's."""
+"""T5, both versions: all numbers and all greedy targets match Hugging Face's models."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def model_of(case: str) -> Any:
-    """A model; version 1.1 has an untied generator, like its published weights."""
+    """A model; version 1.1 gets its own generator, as its published weights have."""
     config = CASES[case]
     theirs = tiny(MT5ForConditionalGeneration if case == "mt5" else T5ForConditionalGeneration, config)
     if config.get("tie_word_embeddings") is False:

@@ -1,4 +1,4 @@
-"""Whisper's layers: given its encoder's audio features, both stacks compute Hugging Face's numbers."""
+"""Whisper's layers: given the encoder's input, all that both stacks compute matches Hugging Face's model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def model(**told: Any) -> Any:
 
 @torch.no_grad()
 def assert_same(ours: Transformer, theirs: Any) -> None:
-    """Compare both stacks on the same inputs: audio features for the encoder, a memory for the decoder."""
+    """Compare both stacks, given their inputs: the encoder's embedded sounds, the decoder's memory."""
     tgt = padded(random_ids(VOCAB, BATCH, T), PAD, 4)
     words = tgt != PAD
     sounds = torch.randn(BATCH, 7, 2 * SOUNDS, generator=torch.Generator().manual_seed(3))

@@ -1,4 +1,4 @@
-"""The models of Raschka's book: its GPT, and the Llama and Qwen 3 that follow it."""
+"""The models of Raschka's book: its GPT, and its later Llama and Qwen 3."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def gpt(*, qkv_bias: bool = False) -> Sample:
 
 
 def rotary(kv_heads: int = 3, d_head: int = 4, base: float = 10_000.0, *, normed: bool = False) -> Sample:
-    """The Llama, or the Qwen 3 if queries and keys are normed."""
+    """The Llama or, with normed queries and keys, the Qwen 3."""
     weights = drawn(
         d_model=D_MODEL,
         widths=(HEADS * d_head, kv_heads * d_head),
@@ -118,7 +118,7 @@ def test_qwen_3_tells_its_heads_by_their_norms(tmp_path: Path) -> None:
 
 
 def test_heads_that_can_not_be_are_refused(tmp_path: Path) -> None:
-    """12 rows of keys are not divisible into heads of 8; heads of odd widths can't be rotated."""
+    """12 rows of keys don't divide into heads of 8, and heads of odd width can't be rotated."""
     raw = raw_of(tmp_path, rotary().state_dict)
     for n_heads in (0, 5, 3, 24):
         with pytest.raises(CheckpointError, match=r"heads|n_heads"):

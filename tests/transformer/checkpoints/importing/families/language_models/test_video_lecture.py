@@ -73,7 +73,7 @@ def test_parity(tmp_path: Path, divided_by: str) -> None:
 
 
 def test_ten_heads_and_more_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    """Sorted by name, head 10 would precede head 2."""
+    """Sorted by name, head 10 would come before head 2."""
     theirs = sample(10)
     compared(tmp_path, theirs._replace(state_dict=dict(sorted(theirs.state_dict.items(), reverse=True))))
 

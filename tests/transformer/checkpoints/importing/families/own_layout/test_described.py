@@ -1,4 +1,4 @@
-"""Layouts described by a mapping file, the documentation's included, compute the same numbers here."""
+"""Layouts described by a mapping file compute the same numbers here, including the documented example."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_documented_example_computes_the_same_numbers(tmp_path: Path, as_jso
 
 
 def as_plain(text: str) -> Any:
-    """The example's YAML parsed without a YAML library: three levels of names, and lists."""
+    """The example's YAML without a YAML parser: three levels of names, and lists."""
     plain: dict[str, Any] = {}
     section: dict[str, Any] = {}
     entry: dict[str, Any] = {}

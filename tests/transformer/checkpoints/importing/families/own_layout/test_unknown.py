@@ -1,4 +1,4 @@
-"""An unknown layout: its description, and the mapping file written as a start."""
+"""An unknown layout: what the error says, and the mapping file written as a starting point."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_both_stacks_are_guessed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_generator_is_the_matrix_with_a_bias_or_else_the_second(tmp_path: Path, bias: bool) -> None:
-    """Its name says nothing; an embedding has no bias, and comes first."""
+    """Its name reveals nothing; an embedding has no bias and comes first."""
     model = nn.ModuleDict(
         {
             "blocks": nn.ModuleList(Layer(crosses=False) for _ in range(2)),

@@ -68,7 +68,7 @@ def sample(
     lone: bool = False,
     old: bool = False,
 ) -> Sample:
-    """A translator, or a decoder alone; `old` with fused attentions, numbered norms and embed_out."""
+    """A translator, or a lone decoder; if `old`, with fused attentions, numbered norms and embed_out."""
     depths = (0, 3) if lone else (2, 3)
     weights = drawn(depths=depths, final_norm=norm_first, without=("generator.bias",))
     if learned:  # and a norm after the embeddings

@@ -1,4 +1,4 @@
-"""Marian's own files: a reimplementation of Marian's computation, and an import of its npz."""
+"""Marian's own npz files, compared with a reimplementation of what Marian computes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Weights = dict[str, Tensor]
 
 
 class Marian:
-    """Marian's parameters by name, and its computation; the batch is not padded."""
+    """Parameters under Marian's names, and what it computes with them; targets have no padding."""
 
     def __init__(
         self, *, pre: bool = False, tied: bool = True, learned: bool = False, target: int = V
@@ -124,7 +124,7 @@ class Marian:
         return self.weights["Wemb" if self.tied else f"{stack}_Wemb"]
 
     def logits(self, src: Tensor, lengths: list[int], tgt: Tensor) -> Tensor:
-        """Next-word logits (B, T + 1, V) for each prefix of tgt (B, T), the empty one first."""
+        """Logits (B, T + 1, V) after each prefix of tgt (B, T), the empty one first."""
         closed = (torch.arange(src.shape[1]) >= torch.tensor(lengths)[:, None])[:, None, None]
         x = self._placed(self._words("encoder")[src])
         for n in range(1, DEPTHS["encoder"] + 1):

@@ -54,7 +54,7 @@ RULES = {
 def sample(
     *, second: bool = True, lone: bool = False, halves: bool = False, positions: bool = True
 ) -> Sample:
-    """Version 2, or version 3 with gates, RMS norms, shared heads of keys and no biases in attention."""
+    """Version 2, or version 3 with gates, RMS norms, shared key and value heads, and no attention biases."""
     weights = drawn(
         d_model=D_MODEL,
         widths=(D_MODEL, D_MODEL if second else 2 * D_MODEL // HEADS),
@@ -103,7 +103,7 @@ def test_a_language_model_without_positions(tmp_path: Path) -> None:
 
 
 def saved(path: Path, weights: Weights, opt: dict[str, Any]) -> Path:
-    """The trainer's format: the generator is separate, without its prefix."""
+    """Save as the trainer does: the generator apart, without its name prefix."""
     optimizer = torch.optim.Adam([torch.nn.Parameter(torch.ones(2))])
     generator = "generator."
     torch.save(

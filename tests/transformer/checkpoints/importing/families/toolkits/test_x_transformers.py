@@ -1,4 +1,4 @@
-"""x-transformers: reimplementations of its modules, and imports of their weights."""
+"""x-transformers: weights imported from a reimplementation of its modules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SRC_VOCAB, TGT_VOCAB, S, T = 29, 31, 7, 5
 
 
 class Norm(nn.Module):
-    """The norm of newer versions: it stores gamma - 1, and has no beta."""
+    """The norm of newer versions: stores gamma - 1 and has no beta."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ NORMS: dict[str, Callable[[], nn.Module]] = {
 
 
 def turned(x: Tensor, frequencies: Tensor, halves: bool) -> Tensor:
-    """Rotate the first dimensions of (B, H, T, d_head)."""
+    """x (B, H, T, d_head) with the first numbers of each head rotated."""
     n = 2 * len(frequencies)
     angle = torch.outer(torch.arange(x.shape[2]).float(), frequencies)
     first = x[..., :n]
@@ -185,7 +185,7 @@ class Wrapper(nn.Module):
     ) -> None:
         super().__init__()
         self.token_emb = Words(vocab)
-        length = MAX_LEN if head else MAX_LEN + 4  # the encoder's table may be longer than the decoder's
+        length = MAX_LEN if head else MAX_LEN + 4  # an encoder's table may be longer than its decoder's
         self.pos_emb = Words(length) if positions and layers.rotary_pos_emb is None else None
         self.attn_layers = layers
         self.to_logits = nn.Linear(D_MODEL, vocab, bias=False) if head and not tied else None

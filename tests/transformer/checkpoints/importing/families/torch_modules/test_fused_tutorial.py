@@ -83,7 +83,7 @@ def test_what_is_assumed_and_other_norms_than_the_tutorials(tmp_path: Path) -> N
 
 
 def test_what_is_decoded_step_by_step_is_what_the_whole_target_gives(tmp_path: Path) -> None:
-    """No cache is possible if a token receives parts of later ones."""
+    """Where a token gets parts of later ones, nothing can be cached between steps."""
     theirs = sample(transposes_back=False)
     ours, _ = imported(raw_of(tmp_path, theirs.state_dict), theirs.answers)
     src, tgt = padded(random_ids(SRC_VOCAB, 2, S), PAD, 4), random_ids(TGT_VOCAB, 4, T, seed=1)

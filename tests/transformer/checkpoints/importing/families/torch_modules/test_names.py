@@ -1,4 +1,4 @@
-"""Embeddings, positions and generators of users' own modules are found by name and shape, or asked for."""
+"""Embeddings, positions and generators of custom modules: found by name and shape, or asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ANSWERS = {"n_heads": HEADS, "embedding_scale": False, "pad_id": -1}
 
 
 class Translator(nn.Module):
-    """A user's module: embeddings in the given order, learned positions if named, no biases."""
+    """A custom module: embeddings in the given order, learned positions if named, no generator bias."""
 
     def __init__(
         self, *embeddings: str, src: str, tgt: str, out: str, positions: tuple[str, ...] = ()
@@ -172,7 +172,7 @@ def test_layers_without_two_axes_or_a_first_one_are_no_known_layout(
 
 
 def test_long_names_take_no_long_time() -> None:
-    """Processor time, so that other load on the machine does not count."""
+    """In processor time, which other processes on the machine don't affect."""
     start = time.process_time()
     assert not any(is_positions("_" * 480 + str(i)) or is_positions("a." * 240 + "b") for i in range(2_000))
     assert time.process_time() - start < 1

@@ -1,4 +1,4 @@
-"""Norms outside the layers of users' modules, after a stack or embeddings, are never left out."""
+"""Norms outside the layers of custom modules: after a stack or the embeddings, never left out."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Translator(nn.Module):
 
 
 def questions_of_a_language_model(folder: Path, theirs: LanguageModel, **answers: str) -> set[str]:
-    """The names of the questions about norms; the imported model must compute the same numbers."""
+    """Names of the questions on norms; asserts that our model computes the same."""
     randomized(theirs)
     ours, report = imported(raw_of(folder, theirs.state_dict()), ANSWERS | {"causal": True} | answers)
     ids = random_ids(VOCAB, 2, 9)
@@ -117,7 +117,7 @@ def test_a_norm_said_to_stand_elsewhere_is_listed(tmp_path: Path) -> None:
 def test_norms_of_two_lists_of_layers_go_to_their_sides(
     tmp_path: Path, names: tuple[str, str], after: bool, places: tuple[str, str]
 ) -> None:
-    """If no name says which side it belongs to, the sides are asked for in turn."""
+    """Norms whose names tell no side are asked for one by one."""
     theirs = randomized(Translator(*names, after=after))
     answers = {f"place_of_{name}": place for name, place in zip(names, places, strict=True)}
     ours, _ = imported(raw_of(tmp_path, theirs.state_dict()), ANSWERS | answers)

@@ -183,7 +183,7 @@ def test_a_classifiers_head_is_no_generator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["encoder", "decoder"])
 def test_parity_where_one_stack_alone_ends_with_a_norm(tmp_path: Path, ending: str) -> None:
-    """As in many users' modules, with an eps other than torch's, which is asked for."""
+    """As in many custom modules; eps differs from torch's default and is asked for."""
     eps = 0.1
     layer = {**LAYER, "layer_norm_eps": eps, "norm_first": True}
     norms = {ending: nn.LayerNorm(D_MODEL, eps)}
@@ -217,7 +217,7 @@ def test_an_eps_that_was_saved_beside_the_weights_stands_first(tmp_path: Path) -
 
 
 def test_projections_of_their_own_for_keys_and_values_are_refused_by_name(tmp_path: Path) -> None:
-    """kdim and vdim allow a memory of another width than the model's."""
+    """kdim and vdim allow a memory whose width differs from the model's."""
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**LAYER), 1)
     decoder.layers[0].multihead_attn = nn.MultiheadAttention(D_MODEL, HEADS, kdim=7, vdim=7)
     with pytest.raises(CheckpointError, match=r"multihead_attn\.q_proj_weight.*kdim"):

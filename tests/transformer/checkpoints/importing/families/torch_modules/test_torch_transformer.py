@@ -1,4 +1,4 @@
-"""State dicts of torch.nn.Transformer, bare or inside users' modules, compute the same numbers here."""
+"""State dicts of torch.nn.Transformer, bare and in custom modules, compute the same numbers here."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_unanswered_questions_take_their_likely_value_and_say_so(tmp_path: Path)
     report = plan_import(raw_of(tmp_path, Seq2Seq().state_dict()), {}).report
     taken = {question.name: (question.value, question.answered) for question in report.questions}
     assert taken["norm_position"] == ("post", False)
-    assert taken["n_heads"] == (2, False)  # neither 4 nor 8 splits 22 numbers
+    assert taken["n_heads"] == (2, False)  # 22 is divisible by neither 4 nor 8
     sources = {setting.name: setting.source for setting in report.settings}
     assert (sources["n_heads"], sources["d_model"]) == ("assumed", "shapes")
 
@@ -144,7 +144,7 @@ def test_whether_the_decoder_sees_padding_changes_its_attention(tmp_path: Path) 
 
 def test_embeddings_that_a_module_wraps_are_scaled(tmp_path: Path) -> None:
     theirs = Seq2Seq()
-    nn.init.normal_(theirs.positional_encoding.pos_embedding)  # no sinusoids: trained positions
+    nn.init.normal_(theirs.positional_encoding.pos_embedding)  # trained positions, not sinusoids
     report = plan_import(raw_of(tmp_path, theirs.state_dict()), {}).report
     assert (report.config.positions, report.config.embedding_scale) == ("learned", True)
 

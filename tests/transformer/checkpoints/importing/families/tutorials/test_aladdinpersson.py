@@ -56,7 +56,7 @@ OF_HEADS = re.compile(r".*attn\.w_[qkv]\.(weight|bias)")
 
 
 def sample(*, shared: bool = True, bias: bool = False, divided_by: str = "model") -> Sample:
-    """Published versions: one matrix shared by all heads, or one per projection, with or without biases."""
+    """Published versions: one matrix shared by all heads, or full-width ones; each with or without biases."""
     weights = drawn(without=() if bias else ("*attn.w_[qkv].bias",))
     own = {name: weight for name, weight in weights.items() if shared and OF_HEADS.fullmatch(name)}
     if own:

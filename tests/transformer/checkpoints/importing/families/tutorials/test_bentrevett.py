@@ -66,7 +66,7 @@ def sample(version: str = "current") -> Sample:
         rules = rules | {r"self_attn_layer_norm": "layer_norm"}
         dropped = ("*cross_attn_norm*", "*feed_forward_norm*")
     state_dict = published(weights, rules, without=dropped)
-    if version == "first":  # convolutions over single tokens
+    if version == "first":  # convolutions of kernel size 1
         state_dict |= {
             name: weight[..., None]
             for name, weight in state_dict.items()

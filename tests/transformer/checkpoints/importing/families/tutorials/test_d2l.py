@@ -1,4 +1,4 @@
-"""The Transformer of "Dive into Deep Learning": post-norm, sinusoids not stored."""
+"""The Transformer of "Dive into Deep Learning": norms after the sublayers, sinusoids not stored."""
 
 from __future__ import annotations
 

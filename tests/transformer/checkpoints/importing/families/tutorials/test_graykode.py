@@ -1,4 +1,4 @@
-"""graykode/nlp-tutorial's Transformer and its copies: norms and position rows are not stored."""
+"""graykode/nlp-tutorial's Transformer and its copies: norms and rows of positions are not stored."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COPIED: Rules = {
     r"feed_forward\.w_2": "pos_ffn.fc.2",
 }
 SIDES = {"encoder": S, "decoder": S + 1}
-"""Tokens of the example's sentences; the table of positions has one row more."""
+"""Number of tokens in the example's sentences; the position table has one more row."""
 
 
 def sample(*, stores_norms: bool = True, copied: bool = False, rows: str = "of_example") -> Sample:
@@ -74,7 +74,7 @@ def sample(*, stores_norms: bool = True, copied: bool = False, rows: str = "of_e
         state_dict |= (
             {f"{stack}.pos_emb.pe": table[:, None]} if copied else {f"{stack}.pos_emb.weight": table}
         )
-    if not copied:  # convolutions over single tokens
+    if not copied:  # convolutions of kernel size 1
         for name, weight in state_dict.items():
             if ".conv" in name and weight.dim() == 2:
                 state_dict[name] = weight[..., None]

@@ -1,4 +1,4 @@
-"""hkproj/pytorch-transformer: norms before the sublayers, by the unbiased deviation, in two versions."""
+"""hkproj/pytorch-transformer: norms before the sublayers, with the unbiased deviation, in two versions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RULES = {
 
 
 def sample(*, first_version: bool = False) -> Sample:
-    """The first version has norms of one number, attention biases and another name for cross-attention."""
+    """The first version has scalar gamma and beta, attention biases and another name for cross-attention."""
     without = () if first_version else ("*attn.w_?.bias",)
     weights = with_positions(drawn(final_norm=True, without=without), sinusoids())
     if first_version:

@@ -1,4 +1,4 @@
-"""jadore801120/attention-is-all-you-need-pytorch: positions of norms, scales, the version of 2018."""
+"""jadore801120/attention-is-all-you-need-pytorch: places of its norms, its scales, its 2018 version."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OLD_TABLES = ("encoder.position_enc.weight", "decoder.position_enc.weight")
 
 
 def sample(*, norm_first: bool = False, d_k: int = D_MODEL // HEADS, scaled: str = "") -> Sample:
-    """The current version; `scaled` is "prj", "emb" or "none" where generator and embedding are tied."""
+    """The current code; with `scaled` ("prj", "emb" or "none"), generator and embedding are one matrix."""
     width = d_k * HEADS
     weights = drawn(widths=(width, width), final_norm=True, without=("*attn.w*.bias", "generator.bias"))
     weights = with_positions(weights, sinusoids())
@@ -57,7 +57,7 @@ def sample(*, norm_first: bool = False, d_k: int = D_MODEL // HEADS, scaled: str
         weights["generator.weight"] = weights["tgt_embedding.weight"]
     state_dict = published(weights, RULES)
     state_dict |= {name: table[None] for name, table in state_dict.items() if "pos_table" in name}
-    if not norm_first:  # the norm saved as the stack's follows the embeddings
+    if not norm_first:  # the norm saved under the stack's name follows the embeddings
         for stack, side in (("encoder", "src"), ("decoder", "tgt")):
             for part in ("gamma", "beta"):
                 weights[f"{side}_embedding.norm.{part}"] = weights.pop(f"{stack}.final_norm.{part}")
@@ -75,7 +75,7 @@ def sample(*, norm_first: bool = False, d_k: int = D_MODEL // HEADS, scaled: str
 
 
 def sample_of_2018() -> Sample:
-    """Biases and convolutions, no outer norms; positions count from 1, row 0 is for padding."""
+    """With biases and convolutions, without outer norms; positions count from 1, row 0 is for padding."""
     weights = with_positions(drawn(without=("generator.bias",)), sinusoids(MAX_LEN + 1)[1:])
     state_dict = {
         name.replace("trg", "tgt"): weight[..., None]

@@ -1,4 +1,4 @@
-"""Each layout is recognised as itself and no other, whatever wraps the model."""
+"""Each layout is recognised as itself and nothing else, whatever wraps the model."""
 
 from __future__ import annotations
 

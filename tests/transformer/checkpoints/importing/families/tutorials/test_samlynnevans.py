@@ -1,4 +1,4 @@
-"""SamLynnEvans/Transformer: unbiased norms, and its own position table."""
+"""SamLynnEvans/Transformer: norms with the unbiased deviation, and its own position table."""
 
 from __future__ import annotations
 
