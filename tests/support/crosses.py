@@ -1,4 +1,4 @@
-"""Parameters of a test that are left to a slower run: members of a list, variants, or most of two lists' pairs.
+"""Parameters of a test that are left to a slower run: members of a list, variants, or most pairs of lists.
 
 pytest does not publish the type of `pytest.param(...)`, so these are lists of Any.
 """
