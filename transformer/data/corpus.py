@@ -95,7 +95,7 @@ def read_pairs(*paths: Path) -> Iterator[TextPair]:
     if len(paths) == 2 and all(path.name.endswith((".tsv", ".tsv.gz")) for path in paths):
         raise CorpusError(
             f"{paths[0]} and {paths[1]} would be read as the two sides of the same pairs, but a TSV file has "
-            "both sides: name each by itself."
+            "both sides: give one file at a time."
         )
     yield from _read_columns(paths[0]) if len(paths) == 1 else _read_aligned(*paths)
 

@@ -31,8 +31,8 @@ _MARKDOWN = frozenset("\\`*_{}[]<>#|~$:&!")
 _CORPUS = """\
 # {name}
 
-A Transformer that translates sentences from {source} into {target}, as language codes have them. It reads and
-writes sub-words, {n_source:,} of the one and {n_target:,} of the other: nothing typed is unknown to it.
+A Transformer that translates sentences from {source} into {target} (language codes). Its vocabularies have
+{n_source:,} and {n_target:,} sub-words: nothing typed is unknown to it.
 
 Licence: {license}
 

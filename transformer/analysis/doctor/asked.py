@@ -24,8 +24,8 @@ _MOVED = "how far the answer moves the output, as a share of the largest number 
 def about(weighing: Weighing) -> str:
     """One or more sentences that explain the numbers next to the answers."""
     if not weighing.about:
-        return f"Beside each answer stands {_MOVED}."
-    measured = f"Beside each answer stands {weighing.about}, in bits per token, and {_MOVED}"
+        return f"Next to each answer: {_MOVED}."
+    measured = f"Next to each answer: {weighing.about}, in bits per token, and {_MOVED}"
     if weighing.tells:
         return f"{measured}. A trained model with a wrong setting is usually much less sure. {RULE}"
     return (
@@ -68,7 +68,7 @@ def answer_findings(questions: Sequence[Question], weighing: Weighing | None) ->
         return [_doubt(worst, [one.name for one in rest])]
     agreed = [one.name for one in weighing.questions if one.preferred]
     if agreed:
-        return fine("The model agrees with what was assumed", f"told by {', '.join(agreed)}")
+        return fine("The model agrees with what was assumed", f"shown by {', '.join(agreed)}")
     return fine("The model prefers no other answers", "none is clearly better than the others")
 
 

@@ -123,9 +123,9 @@ def uniform_findings(view: AttentionView) -> list[Finding]:
             "warning",
             "Heads with uniform attention",
             f"{len(even):,} of {len(entropies):,} heads; {number}",
-            "They give each token the same share, whatever it is: the mean of the sentence comes out.",
-            "If all heads are so, the model has hardly been trained, or its queries or keys were not "
-            "loaded. If a few are, their queries or keys have died: look at their weights in earlier "
+            "They give every token the same weight: their output is the mean of the sentence.",
+            "If all heads are uniform, the model has hardly been trained, or its queries or keys were not "
+            "loaded. If only a few are, their queries or keys have died: compare their weights in earlier "
             "checkpoints.",
             head_places(even) if len(even) < len(entropies) else "all heads",
         )

@@ -94,7 +94,7 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
                 "Padding changes the output, as the model was trained",
                 number,
                 "Its cross-attention sees the source's padding (memory_padding_mask is False): a sentence "
-                "gets another answer in a batch with longer ones than by itself.",
+                "gets a different answer in a batch with longer ones than alone.",
                 "Translate sentences one by one, or sort them by length, where that matters.",
             )
         ]
@@ -107,10 +107,10 @@ def padding_findings(loaded: LoadedModel, probe: Probe) -> list[Finding]:
             difference,
             "Padding changes the output",
             f"{number}, {rounded(ROUNDING)} at most is rounding",
-            "A sentence gets another answer in a batch with longer ones than by itself.",
-            f"The model closes id {closed} to attention, the tokenizer pads with "
+            "A sentence gets a different answer in a batch with longer ones than alone.",
+            f"The model masks id {closed}, the tokenizer pads with "
             f"{' and '.join(map(str, used))}: "
-            + ("look at the mask of the keys." if used == [closed] else "set pad_id to the tokenizer's."),
+            + ("check the mask of the keys." if used == [closed] else "set pad_id to the tokenizer's."),
         )
     ]
 

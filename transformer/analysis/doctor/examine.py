@@ -206,7 +206,7 @@ CHECKS: tuple[Check, ...] = (
         "Does every head do something of its own?",
         "numbers",
         lambda p: duplicate_findings(p.loaded.model),
-        "no attention of it has two heads that can be told apart",
+        "no attention has two distinguishable heads",
     ),
     Check(
         "vocabulary size",

@@ -76,9 +76,9 @@ def _closed(norms: Sequence[Gammas]) -> Iterator[Finding]:
             "problem",
             "Norms that let nothing through",
             f"all gammas of {len(closed):,} of {len(norms):,} norms are 0",
-            "Behind such a norm every token is the same vector, its beta.",
-            "They were never loaded, or training zeroed them: take an earlier checkpoint, or look whether "
-            "gamma and beta were exchanged in a conversion.",
+            "After such a norm every token is the same vector, its beta.",
+            "They were never loaded, or training zeroed them: use an earlier checkpoint, or check whether "
+            "a conversion swapped gamma and beta.",
             places(closed),
         )
 
@@ -106,7 +106,7 @@ def _negative(norms: Sequence[Gammas]) -> Iterator[Finding]:
             "warning" if worst > MANY_NEGATIVE else "note",
             "Gammas that are negative",
             f"{sum(norm.n_negative for norm in some):,} in {len(some):,} norms; {share(worst)} in one",
-            "These dimensions are turned round. Training rarely does that, and never to many.",
+            "The signs of these dimensions are flipped. Training rarely does that, and never to many.",
             "If there are many, the file may store gamma - 1, as some implementations do: add 1 before you "
             "save the weights.",
             places(f"{norm.path} ({norm.n_negative:,} of {norm.n:,})" for norm in some),

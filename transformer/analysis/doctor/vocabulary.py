@@ -77,8 +77,8 @@ def special_findings(loaded: LoadedModel) -> list[Finding]:
                 "note",
                 "No token ends a sentence",
                 "",
-                "What the model generates continues until it is as long as it may be.",
-                "Put the tokenizer's files, or an eos_token_id, beside the weights if the model was "
+                "The model generates until the limit on length.",
+                "Put the tokenizer's files, or an eos_token_id, next to the weights if the model was "
                 "trained with one.",
             )
         ]
@@ -139,8 +139,8 @@ def _no_tokenizer(side: CodedSide) -> Finding:
         "note",
         f"There is no {side.name} tokenizer",
         f"{side.rows:,} rows",
-        "Its tokens are known by their ids alone, and texts are typed as ids.",
-        "Put the tokenizer's files, such as tokenizer.json, beside the weights, and open the folder.",
+        "Tokens are known only by id, and texts are typed as ids.",
+        "Put the tokenizer's files, such as tokenizer.json, next to the weights, and open the folder.",
     )
 
 

@@ -103,10 +103,10 @@ def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
                     "warning",
                     "Matrices of zeros" if zero else "Matrices of one number throughout",
                     f"{len(names):,} of {len(matrices):,} matrices",
-                    "Nothing of a token gets through them: what comes out is the same for all tokens."
+                    "Nothing of a token gets through them: their output is the same for all tokens."
                     if not zero
                     else "Nothing gets through them: their part of the model adds its bias at most.",
-                    "If they were not meant to be so, they were never loaded or never trained: compare "
+                    "Unless this is intended, they were never loaded or never trained: compare "
                     "with the checkpoint that you started from.",
                     places(names),
                 )

@@ -278,7 +278,7 @@ def test_padding_that_the_model_takes_for_a_word() -> None:
     diagnosis = examine(imported(pre_norm_model(pad_id=5)))
     (finding,) = diagnosis.of("problem", "warning")
     assert (finding.check, finding.severity) == ("padding", "problem")
-    assert "closes id 5 to attention, the tokenizer pads with 0" in finding.advice
+    assert "masks id 5, the tokenizer pads with 0" in finding.advice
 
 
 @pytest.mark.parametrize("rows, severities", [(11, ["problem"]), (13, []), (140, []), (400, ["warning"])])
