@@ -8,7 +8,10 @@ import streamlit as st
 
 from viz.components.bridge import page_helpers, run_all
 from viz.page_titles import PAGES, TITLES
+from viz.streamlit_private import send_every_message
 from viz.warm_up import is_warm, warm_up
+
+send_every_message()
 
 EXPLORE, TRAINING, LEARN = PAGES / "explore" / "page.py", "training", "learn"
 

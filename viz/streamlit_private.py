@@ -1,11 +1,36 @@
-"""The three things that Headlight needs and Streamlit does not publish, all about the address.
+"""What Headlight needs and Streamlit does not publish: three functions for the address, one for messages.
 
 Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+
+@cache
+def send_every_message() -> None:
+    """Have the run of a fragment drop no message that is still to be sent; to be called once per server.
+
+    Streamlit drops the fragment's own messages and keeps those of fragments inside it. If the page had just
+    been drawn, the browser then gets parts of containers that it never got: it throws, and the page is blank.
+    """
+    clear = ForwardMsgQueue.clear
+
+    def clear_for_pages(
+        queue: ForwardMsgQueue,
+        retain_lifecycle_msgs: bool = False,
+        fragment_ids_this_run: list[str] | None = None,
+    ) -> None:
+        if fragment_ids_this_run is None:
+            clear(queue, retain_lifecycle_msgs)
+        else:
+            queue._delta_index_map = {}  # later messages replace none of an earlier run
+
+    ForwardMsgQueue.clear = clear_for_pages  # type: ignore[method-assign, assignment]
 
 
 def is_history_step() -> bool:

@@ -8,12 +8,13 @@ from unittest.mock import Mock
 import pytest
 import streamlit as st
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import ScriptRunContext, add_script_run_ctx, get_script_run_ctx
 from streamlit.runtime.state import SafeSessionState, SessionState
 
 from viz import address
-from viz.streamlit_private import is_bound, is_history_step
+from viz.streamlit_private import is_bound, is_history_step, send_every_message
 
 
 @pytest.fixture
@@ -62,3 +63,33 @@ def test_an_entry_that_a_picker_owns_is_known(sent: list[ForwardMsg]) -> None:
     assert is_bound("layer")
     address.write("layer", "7", default="0")
     assert st.query_params["layer"] == "2", "nothing else may write it"
+
+
+def text_at(index: int, fragment: str) -> ForwardMsg:
+    """The message that puts a text into the fragment's place in the page."""
+    message = ForwardMsg()
+    message.metadata.delta_path.extend([0, 7, index])
+    message.delta.fragment_id = fragment
+    message.delta.new_element.markdown.body = f"{fragment} {index}"
+    return message
+
+
+def test_a_fragment_runs_again_before_the_page_is_sent_and_the_browser_still_gets_all_of_it() -> None:
+    """Without the place at index 0, the browser would have none for index 1, which is a fragment inside."""
+    send_every_message()
+    queue = ForwardMsgQueue()
+    page = [text_at(0, "outer"), text_at(1, "inner")]
+    for message in page:
+        queue.enqueue(message)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["outer"])
+    again = text_at(0, "outer")
+    queue.enqueue(again)
+    assert queue.flush() == [*page, again], "in order: the later text replaces the earlier one in the browser"
+
+
+def test_a_run_of_the_whole_page_drops_what_is_not_sent_yet() -> None:
+    send_every_message()
+    queue = ForwardMsgQueue()
+    queue.enqueue(text_at(0, "outer"))
+    queue.clear(retain_lifecycle_msgs=True)
+    assert queue.is_empty()
