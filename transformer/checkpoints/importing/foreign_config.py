@@ -1,4 +1,4 @@
-"""The configuration of another implementation: typed values, and a refusal of unread attributes."""
+"""The configuration of another implementation: typed access, and rejection of unread attributes."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ HARMLESS = frozenset(
     use_cache vocab_size_or_config_json_file
     """.split()
 )
-"""Attributes that change training, generation or housekeeping, never what the network computes."""
+"""Attributes that affect training, generation or housekeeping, never what the network computes."""
 
 _ABSENT = object()
 
 
 class ForeignConfig:
-    """The values of a config.json, or of an object in it.
+    """The values in a config.json, or in an object inside it.
 
     Attributes:
-        source: where they come from, for messages; not always config.json.
+        source: where they were read, for messages; not always config.json.
     """
 
     def __init__(self, values: Mapping[str, Any], source: str = "config.json") -> None:
@@ -53,10 +53,10 @@ class ForeignConfig:
 
     @classmethod
     def of(cls, raw: RawCheckpoint) -> ForeignConfig | None:
-        """The checkpoint's; None without one.
+        """The checkpoint's config.json; None without one.
 
         Raises:
-            CheckpointError: when it is no JSON object.
+            CheckpointError: when it is not a JSON object.
         """
         return cls(raw.json("config.json")) if "config.json" in raw.texts else None
 
@@ -64,7 +64,7 @@ class ForeignConfig:
         return self._values.get(name) is not None
 
     def leaves_out(self, name: str) -> bool:
-        """Whether the name is missing: transformers then uses its default, but not for null."""
+        """True if the name is missing: transformers then uses its default, which it does not for null."""
         return name not in self._values
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -77,7 +77,7 @@ class ForeignConfig:
         """A whole number.
 
         Raises:
-            CheckpointError: when it is missing without a default, or is no whole number.
+            CheckpointError: when it is missing without a default, or not a whole number.
         """
         return self._typed(name, default, int, "a whole number")
 
@@ -95,7 +95,7 @@ class ForeignConfig:
         return self._typed(name, default, bool, "true or false")
 
     def choice(self, name: str, choices: Mapping[str, str], default: Any = _ABSENT) -> str:
-        """Our name of one of the foreign choices.
+        """Our name for a foreign choice.
 
         Raises:
             CheckpointError: for a choice that our model does not have.
@@ -109,10 +109,10 @@ class ForeignConfig:
         return choices[value]
 
     def only(self, name: str, *allowed: Any, why: str) -> None:
-        """Refuse any other value than those our model computes; a missing one or null is fine.
+        """Reject values other than those that our model computes; missing or null is fine.
 
         Raises:
-            CheckpointError: that names the attribute, its value, and `why` in words.
+            CheckpointError: with the attribute, its value, and `why`.
         """
         value = self.get(name, allowed[0])
         if value not in allowed:
@@ -122,10 +122,10 @@ class ForeignConfig:
             )
 
     def refuse_unknown(self, harmless: Iterable[str] = ()) -> None:
-        """Refuse attributes that were not read and are not known to be harmless; null and false are fine.
+        """Reject attributes that were not read and are not known to be harmless, unless null or false.
 
         Raises:
-            CheckpointError: that names them.
+            CheckpointError: with their names.
         """
         if self.get("quantization_config"):
             raise CheckpointError(

@@ -1,4 +1,4 @@
-"""Questions that weights with rotary positions and shared heads of keys and values leave open."""
+"""Questions that weights with rotary positions and grouped key/value heads leave open."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def ask_grouped_heads(draft: ConfigDraft, q_rows: int, k_rows: int, usual_width:
 
     Args:
         draft: to be filled in.
-        q_rows: of layer 0's matrix of queries.
-        k_rows: of its matrix of keys, which may have fewer heads.
-        usual_width: of a head, if the family has one: the likely answer.
+        q_rows: rows of layer 0's query matrix.
+        k_rows: rows of its key matrix, which may have fewer heads.
+        usual_width: the family's usual head width, if any: the likely answer.
 
     Raises:
-        CheckpointError: when they can't be divided so.
+        CheckpointError: when they can't be divided this way.
     """
     possible = _possible_heads(q_rows, k_rows)
     n_heads = draft.ask(
@@ -32,10 +32,10 @@ def ask_grouped_heads(draft: ConfigDraft, q_rows: int, k_rows: int, usual_width:
 
 
 def put_grouped_heads(draft: ConfigDraft, n_heads: int, q_rows: int, k_rows: int) -> None:
-    """Fill in the width of a head and the heads of keys, from the rows and the heads of queries.
+    """Fill in the head width and the number of key heads, from the rows and the number of query heads.
 
     Raises:
-        CheckpointError: when the rows can't be cut so.
+        CheckpointError: when the rows can't be divided this way.
     """
     d_head = q_rows // n_heads if n_heads > 0 else 0
     if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
@@ -49,7 +49,7 @@ def put_grouped_heads(draft: ConfigDraft, n_heads: int, q_rows: int, k_rows: int
 
 
 def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
-    """The numbers of heads of queries, likely ones first, that leave whole heads of keys, of an even width.
+    """Possible numbers of query heads, likely ones first: head width is even and divides the rows of keys.
 
     Raises:
         CheckpointError: when there is none.
@@ -68,7 +68,7 @@ def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
 
 
 def ask_base(draft: ConfigDraft, labels: Mapping[float, str], likely: float | None = None) -> None:
-    """Ask for the base of the rotation; labels and the likely one as `ConfigDraft.ask` takes them."""
+    """Ask for the base of the rotation; `labels` and `likely` as in `ConfigDraft.ask`."""
     draft.ask(
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
@@ -79,7 +79,7 @@ def ask_base(draft: ConfigDraft, labels: Mapping[float, str], likely: float | No
 
 
 def ask_length(draft: ConfigDraft, *likely: int) -> None:
-    """Ask how long a text may be, the likely answer first."""
+    """Ask for the maximum length of a text, the likely answer first."""
     draft.ask(
         "max_len",
         "How many tokens may a text have?",

@@ -1,4 +1,4 @@
-"""Our own folders: names, shapes and config.json are the model's."""
+"""Headlight's own folders: names, shapes and config.json are already the model's."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _REQUIRED = {"d_model", "n_heads", "n_encoder_layers", "n_decoder_layers"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether config.json is one of ours."""
+    """True if config.json is one of ours."""
     return raw.json("config.json").keys() >= _REQUIRED
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """The configuration as it was saved.
+    """Fill in the configuration as saved.
 
     Raises:
-        CheckpointError: when it makes no model, or answers were given.
+        CheckpointError: when it is invalid, or answers were given.
     """
     if draft.answers:
         raise CheckpointError(

@@ -1,4 +1,4 @@
-"""From a mapping file to a family: sizes are read from shapes, the rest is told by the file or asked."""
+"""From a mapping file to a family: sizes are read from shapes, the rest from the file or from answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.model.config import TransformerConfig
 
 _STACKS = ("encoder", "decoder")
 _USUAL = ("attention_scale", "logits_scale", "merge_heads", "position_base")
-"""Of what no tensor tells, what published models differ in now and then; it is told, not asked."""
+"""Settings that no tensor reveals and models rarely change: reported, not asked."""
 _NOT_TOLD = "the mapping file does not say: the usual one"
 
 
@@ -27,7 +27,7 @@ def described_by_user(raw: RawCheckpoint) -> Family | None:
     """The family that the checkpoint's mapping file describes; None without one.
 
     Raises:
-        CheckpointError: for a mapping file that can't be read.
+        CheckpointError: for an invalid mapping file.
     """
     text = raw.texts.get(MAPPING)
     return None if text is None else _family(str(text))
@@ -49,14 +49,14 @@ def _family(text: str) -> Family:
 
 
 def _stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Norms without beta, of a file that has none at all, get zeros."""
+    """Zeros for the beta of norms, if no norm in the files has one."""
     file = read_mapping_file(str(raw.texts[MAPPING]))
     has_beta = any(name.endswith(".beta") for into in _present(raw, file) for name in into)
     return {} if has_beta else {name: "zeros" for name in weight_names() if name.endswith(".beta")}
 
 
 def _present(raw: RawCheckpoint, file: MappingFile) -> dict[tuple[str, ...], tuple[StoredTensor, Into]]:
-    """Our names that the files have numbers for -> the tensor that holds them, and how."""
+    """Our names that tensors in the files provide -> the tensor and how it is converted."""
     patterns = Patterns(file.names)
     found: dict[tuple[str, ...], tuple[StoredTensor, Into]] = {}
     for name, stored in raw.tensors.items():
@@ -90,7 +90,7 @@ class _Reading:
                 draft.put(field.name, field.default, "assumed", _NOT_TOLD)
 
     def _choices(self) -> None:
-        """What no tensor tells is asked, if the mapping file does not tell it."""
+        """Ask for the settings that neither tensors nor the mapping file give."""
         draft = self.draft
         why = "The mapping file does not say (norm_position: pre or post)."
         if "positions" not in draft.settings:
@@ -109,10 +109,10 @@ class _Reading:
                 ask()
 
     def _sizes(self) -> None:
-        """Those that are not told, from the shapes.
+        """Fill in sizes missing from the mapping file, from the shapes.
 
         Raises:
-            CheckpointError: where these don't tell them.
+            CheckpointError: when the shapes don't give them.
         """
         for stack, side in zip(_STACKS, ("src", "tgt"), strict=True):
             if f"n_{stack}_layers" not in self.file.config:
@@ -126,7 +126,7 @@ class _Reading:
         self._size("d_model", f"{stack}.layers.0.feed_forward.w_1.weight", 1)
 
     def _grouped_heads(self) -> None:
-        """The width of a head, and heads of keys, where the rows of queries and keys tell other ones."""
+        """Fill in head width and key heads where the rows of queries and keys differ from d_model."""
         layer = "encoder" if self.draft["n_encoder_layers"] else "decoder"
         q_rows, k_rows = (self._rows(f"{layer}.layers.0.self_attn.w_{part}.weight") for part in "qk")
         n_heads, d_model = self.draft["n_heads"], self.draft["d_model"]
@@ -138,7 +138,7 @@ class _Reading:
             self._shape("n_kv_heads", k_rows // d_head, "rows of keys over the width of a head")
 
     def _rows(self, ours: str) -> int | None:
-        """Rows of a matrix that is stored alone; None where it is a part of another."""
+        """Rows of a matrix stored on its own; None if it is part of another."""
         stored, into = self.tensors.get(ours, (None, None))
         if stored is None or into is None or len(into.names) > 1 or len(stored.shape) != 2:
             return None
@@ -149,7 +149,7 @@ class _Reading:
         if not self.draft[f"n_{stack}_layers"]:
             self._shape(f"{side}_vocab_size", 0, "there is no such stack")
             return
-        if embedding not in self.tensors and side == "tgt":  # shared with the source's
+        if embedding not in self.tensors and side == "tgt":  # shared with the source
             embedding = "generator.weight" if "generator.weight" in self.tensors else "src_embedding.weight"
         self._size(f"{side}_vocab_size", embedding, 0)
 
@@ -175,7 +175,7 @@ class _Reading:
             self.draft.put(name, value, "shapes", why)
 
     def _parts(self) -> None:
-        """Which parts there are: those that tensors lead to."""
+        """Fill in which parts the model has: those that tensors map to."""
         has, draft = self.patterns, self.draft
 
         def ends(stack: str) -> bool:

@@ -1,4 +1,4 @@
-"""A mapping file: names of tensors to ours, and what the weights don't tell about the model.
+"""A mapping file: from tensor names to ours, and the settings that weights don't reveal.
 
 ::
 
@@ -15,7 +15,7 @@
     config:
       n_heads: 4
 
-The whole of it is in docs/checkpoints.md.
+The full format is in docs/checkpoints.md.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "None": (type(None),),
     "tuple[float, ...]": (tuple,),
 }
-"""Types of a field -> those that its value may have; all other fields are text."""
+"""Types of a field -> types that its value may have; all other fields are text."""
 
 TRANSFORMS: Mapping[str, Transform] = {
     "as_it_is": as_it_is,
@@ -68,21 +68,21 @@ TRANSFORMS: Mapping[str, Transform] = {
     "rotated_pairs_side_by_side": rotated_pairs_side_by_side,
     "table_of_positions": table_of_positions,
 }
-"""What a mapping file calls the layouts in which tensors may be stored; see `family`. `without_first_rows`,
-which needs a number of rows, is known besides."""
+"""Names in mapping files for the layouts of stored tensors; see `family`. `without_first_rows`, which needs a
+number of rows, is accepted too."""
 
 _OF_BIASES: Mapping[Transform, Transform] = {transposed: as_it_is, three_blocks_of_columns: three_blocks}
-"""A bias has no columns: how it is stored where its matrix is stored by columns."""
+"""A bias has no columns: its layout when its matrix is stored by columns."""
 
 
 @dataclass(frozen=True)
 class MappingFile:
-    """What a mapping file says.
+    """The contents of a mapping file.
 
     Attributes:
-        names: as `family.Renames`, names of modules written out.
-        ignored: foreign names that the model does without, and why.
-        config: fields of TransformerConfig, as far as they are told.
+        names: as in `family.Renames`, with modules expanded to their weights.
+        ignored: foreign names that the model does not need, and why.
+        config: the given fields of TransformerConfig.
     """
 
     names: Mapping[str, Into]
@@ -112,7 +112,7 @@ def read_mapping_file(text: str) -> MappingFile:
     """Read a mapping file.
 
     Raises:
-        CheckpointError: that names the line, the key, and the nearest name where one is unknown.
+        CheckpointError: with the line, the key, and the nearest name to an unknown one.
     """
     root = read_yaml(text, WHAT)
     sections = _dictionary(root, "the file")
@@ -178,7 +178,7 @@ def _transform(parts: Mapping[str, Node], node: Node) -> Transform:
 
 
 def _check_foreign(theirs: str, node: Node) -> None:
-    """Refuse other braces than those for a layer's number, and so many that a name could fit in many ways."""
+    """Reject braces other than {} for layer numbers, and so many {} that a name could match in many ways."""
     rest = theirs.replace("{}", "")
     if "{" in rest or "}" in rest or "{}{}" in theirs or theirs.count("{}") > _MOST_NUMBERS:
         raise _error(
@@ -213,7 +213,7 @@ def _config(section: Node) -> Iterator[tuple[str, Any]]:
 
 
 def _value(name: str, node: Node) -> Any:
-    """A value of the type that its field has; no size that a model can't have."""
+    """A value of its field's type; sizes that no model can have are rejected."""
     value = node.value
     if isinstance(value, list):
         value = tuple(item.value for item in value)

@@ -1,4 +1,4 @@
-"""The names that a mapping file may lead to: those of our weights, and of the modules that hold them."""
+"""Names that a mapping file may map to: our weights, and the modules that contain them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _SMALL = TransformerConfig(
 )
 _NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.)")
 PARTS = ("weight", "bias", "gamma", "beta")
-"""Of a linear layer and of a norm."""
+"""Parameters of a linear layer and of a norm."""
 
 
 def pattern_of(name: str) -> str:
-    """The name with {} for the number of a layer."""
+    """The name with {} for the layer number."""
     return _NUMBER.sub("{}", name)
 
 
 @cache
 def weight_names() -> frozenset[str]:
-    """The names of all weights that a model of ours can have, {} standing for a layer's number."""
-    # Only here, for it imports torch: what has no mapping file is refused without.
+    """The names of all weights that our models can have, with {} for the layer number."""
+    # Imported here because it imports torch, which files without a mapping file don't need.
     from transformer.checkpoints.importing.mapping import skeleton
 
     everything = replace(
@@ -55,6 +55,6 @@ def weight_names() -> frozenset[str]:
 
 @cache
 def module_names() -> frozenset[str]:
-    """The names of linear layers and norms: what stands before a weight, a bias, a gamma or a beta."""
+    """The names of linear layers and norms: the part before .weight, .bias, .gamma or .beta."""
     endings = tuple(f".{part}" for part in PARTS)
     return frozenset(name.rpartition(".")[0] for name in weight_names() if name.endswith(endings))

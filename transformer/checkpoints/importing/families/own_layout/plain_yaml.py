@@ -1,7 +1,7 @@
-"""YAML, and so JSON, as far as a few lines of settings need it: mappings, lists and plain values, by line.
+"""The part of YAML, and so of JSON, that settings need: mappings, lists and plain values, with their lines.
 
-What a document could be made dangerous or large with (anchors, aliases, tags, several documents, deep
-nesting) is refused: nothing is constructed but text, numbers, true, false and null.
+Anything that could make a document dangerous or huge (anchors, aliases, tags, several documents, deep
+nesting) is rejected: only text, numbers, true, false and null are constructed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Node:
 
     Attributes:
         value: as above.
-        line: that it begins on, counted from 1.
+        line: where it begins, counted from 1.
     """
 
     value: Any
@@ -39,10 +39,10 @@ def read_yaml(text: str, what: str) -> Node:
 
     Args:
         text: YAML or JSON.
-        what: names it in messages: "The mapping file".
+        what: its name in messages: "The mapping file".
 
     Raises:
-        CheckpointError: that names the line, for what is no YAML, or more of it than is read here.
+        CheckpointError: with the line, for invalid or unsupported YAML.
     """
     if len(text) > MAX_CHARACTERS:
         raise CheckpointError(f"{what} has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
@@ -112,7 +112,7 @@ class _Reader:
 
 
 def _plain(text: str) -> Any:
-    """A value without quotes: a number (1e-5 too, which YAML 1.1 takes for text), a constant, or text."""
+    """An unquoted value: a number (also 1e-5, which YAML 1.1 reads as text), a constant, or text."""
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]
     if len(text) <= 40 and text[:1] in "+-.0123456789":

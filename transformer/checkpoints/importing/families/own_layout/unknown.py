@@ -1,4 +1,4 @@
-"""What is said about files whose layout nobody knows: what was found, what is nearest, what can be done."""
+"""The message about files of unknown layout: what they contain, the nearest layout, what the user can do."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LAYER = re.compile(rf"(?:^|(?<=\.)){LAYER_NUMBER}\.")
 _MOST_STACKS = 4
 _MOST_NAMES = 8
 _MOST_TENSORS = 20_000
-"""Tensors whose names are looked at."""
+"""Most tensors whose names are examined."""
 _NEAR = 0.3
-"""From this share of common words on, a layout is called the nearest."""
+"""Smallest share of common words at which a layout is called the nearest."""
 _NORM = re.compile(r"norm|ln|alpha|gamma|scale")
 _ATTENTION = re.compile(
     r"attn|attention|multi_?head"
@@ -28,12 +28,12 @@ _ATTENTION = re.compile(
 
 @dataclass
 class Stack:
-    """Layers that are numbered after one prefix.
+    """Numbered layers with a common prefix.
 
     Attributes:
-        prefix: before the number, with the dot: "blocks.".
+        prefix: the part before the number, with the dot: "blocks.".
         depth: one more than the highest number.
-        names: of the tensors inside a layer -> the shape of the first one's.
+        names: names inside a layer -> the shape of the first such tensor.
     """
 
     prefix: str
@@ -43,12 +43,12 @@ class Stack:
 
 @dataclass
 class Found:
-    """What there is, by names and shapes alone.
+    """What the files contain, by names and shapes alone.
 
     Attributes:
-        stacks: the one of most names first.
-        outside: tensors that are in none.
-        d_model: the likely width of the model; 0 where nothing tells it.
+        stacks: the largest first, by names times layers.
+        outside: tensors outside all stacks, with their shapes.
+        d_model: the likely width of the model; 0 if unknown.
     """
 
     stacks: list[Stack]
@@ -57,7 +57,7 @@ class Found:
 
 
 def look(tensors: Mapping[str, StoredTensor]) -> Found:
-    """Sort tensors into stacks of numbered layers and those outside."""
+    """Sort tensors into stacks of numbered layers and the rest."""
     stacks: dict[str, Stack] = {}
     outside: dict[str, tuple[int, ...]] = {}
     lengths: Counter[int] = Counter()
@@ -75,7 +75,7 @@ def look(tensors: Mapping[str, StoredTensor]) -> Found:
 
 
 def describe(raw: RawCheckpoint, families: Iterable[Family]) -> str:
-    """Some lines for a user: what the files hold, the nearest known layout, and how to describe one's own."""
+    """Lines for the user: what the files contain, the nearest known layout, and how to describe one's own."""
     found = look(raw.tensors)
     lines = ["No known layout. The files hold:"]
     lines += [_stack(stack) for stack in found.stacks[:_MOST_STACKS]]
@@ -108,12 +108,12 @@ def _stack(stack: Stack) -> str:
 
 
 def is_norm(name: str, shape: tuple[int, ...]) -> bool:
-    """Whether it is called as a part of a norm is, and has its shape."""
+    """True if a tensor has a name and the shape of a norm's parameter."""
     return len(shape) == 1 and _NORM.search(name.lower()) is not None
 
 
 def is_attention(name: str) -> bool:
-    """Whether it is called as a part of attention is."""
+    """True if the name looks like part of an attention."""
     return _ATTENTION.search(name.lower()) is not None
 
 

@@ -1,8 +1,7 @@
 """OpenNMT-py's Transformers (Klein et al. 2017), versions 2 and 3: translators and language models.
 
-Norms before the sublayers and one after each stack; the feed-forward keeps its own norm. Embeddings are
-scaled where sinusoids are added, which lie in the file. The trainer keeps its options beside the weights, as
-`opt`.
+Pre-norm, with a final norm after each stack; the feed-forward contains its own norm. Sinusoids are stored,
+and embeddings are scaled where they are added. The trainer saves its options next to the weights, as `opt`.
 """
 
 from __future__ import annotations
@@ -90,12 +89,12 @@ _OF_GATED = {"silu": "SiLU (silu)", "gelu": "GELU (gated-gelu)"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is OpenNMT's decoder with its words."""
+    """True if there are OpenNMT's decoder and its embedding."""
     return {_TARGET, _QUERIES} <= raw.tensors.keys()
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """From the trainer's options where the file has them, the shapes, and answers.
+    """Read the trainer's options, where the file has them, the shapes, and answers.
 
     Raises:
         CheckpointError: for what our model does not compute.
@@ -130,7 +129,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:
-    """The place of <blank> in the vocabularies beside the weights, where they are lists; else it is asked."""
+    """Fill in pad_id: the index of <blank> in the saved vocabularies, if they are lists; else ask."""
     vocab = draft.raw.extras.get("vocab")
     lists = [words for words in vocab.values() if isinstance(words, list)] if isinstance(vocab, dict) else []
     places = {words.index(_BLANK) for words in lists if _BLANK in words}
@@ -141,7 +140,7 @@ def _read_pad_id(draft: ConfigDraft) -> None:
 
 
 def _read_heads(draft: ConfigDraft) -> None:
-    """Keys and values may have fewer heads (--num_kv, --multiquery): their rows tell."""
+    """Fill in the heads; keys and values may have fewer (--num_kv, --multiquery), as their rows show."""
     n_heads = draft.heads("heads")
     rows, k_rows = draft.length(_QUERIES, 0), draft.length(_KEYS, 0)
     if n_heads < 1 or rows % n_heads or k_rows % (rows // n_heads):
@@ -189,7 +188,7 @@ def _read_words(draft: ConfigDraft) -> None:
 
 
 def _read_positions(draft: ConfigDraft) -> None:
-    """Sinusoids lie in the file, and embeddings are scaled where they are added, never else."""
+    """Sinusoids are stored, and embeddings are scaled only where they are added."""
     tables = [name for name in (_SOURCE_TABLE, _TARGET_TABLE) if name in draft.raw.tensors]
     told = draft.config
     if told is not None:
@@ -203,7 +202,7 @@ def _read_positions(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Version 3 may leave out the biases of queries, keys and values alone."""
+    """Version 3 may omit only the biases of queries, keys and values."""
     has_bias = f"{_LAYER}.self_attn.linear_query.bias" in raw.tensors
     attentions = (
         "encoder.layers.{}.self_attn",
