@@ -1,8 +1,8 @@
 """The GPT of Karpathy's lecture "Let's build GPT" (github.com/karpathy/ng-video-lecture).
 
-A decoder with norms before the sublayers and learned positions. Each head has matrices of its own, and the
-generator has a bias. In the lecture scores are divided by the root of the model's width, in later versions by
-that of a head's.
+A pre-norm decoder with learned positions. Each head has its own matrices, and the generator has a bias.
+Scores are divided by the square root of the model's width in the lecture, of the head's width in later
+versions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _HEAD = "blocks.0.sa.heads.0.query"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is the lecture's table of tokens, alone (its bigram model) or with layers of heads."""
+    """True if there is the lecture's token table, alone (its bigram model) or with layers of heads."""
     return _WORDS in raw.tensors and (f"{_HEAD}.weight" in raw.tensors or _is_bigram(raw))
 
 
@@ -95,7 +95,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Heads have no biases, the layer that follows them has one."""
+    """Heads have no biases; the layer after them has one."""
     has_bias = f"{_HEAD}.bias" in raw.tensors
     return {} if has_bias else {f"decoder.layers.{{}}.self_attn.w_{m}.bias": "zeros" for m in "qkv"}
 

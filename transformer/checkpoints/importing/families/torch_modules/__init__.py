@@ -1,1 +1,1 @@
-"""Modules that users wrote in PyTorch, with a state dict alone: what it does not tell is asked."""
+"""Users' own PyTorch modules, saved as state dicts only: settings that these lack are asked for."""

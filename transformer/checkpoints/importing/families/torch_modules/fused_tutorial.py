@@ -1,11 +1,11 @@
-"""The layout of a widespread tutorial, in which one linear layer makes queries, keys and values head by head.
+"""The layout of a widespread tutorial in which one linear layer makes queries, keys and values, head by head.
 
-`qkv_layer` of self-attention has for each head its queries, then its keys, then its values; cross-attention
-has `q_layer` and `kv_layer`. Norms have gamma and beta, usually after the sublayers; sinusoids are computed.
+In self-attention, `qkv_layer` has each head's queries, then its keys, then its values; cross-attention has
+`q_layer` and `kv_layer`. Norms have gamma and beta, usually after the sublayers; sinusoids are computed.
 
-In one version of the tutorial the heads' outputs are put side by side again before `linear_layer`; in another
-they are only reshaped, without transposing back, which deals them out over other tokens. Both are trained and
-saved alike, so which one it is has to be asked.
+One version of the tutorial transposes the heads' outputs back before concatenating them for `linear_layer`;
+another only reshapes them, which mixes them across tokens. Both train and save the same weights, so the
+version is asked.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ RENAMED_PARTS = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether a self-attention of the encoder has its fused layer, and there are both embeddings."""
+    """True if the encoder's self-attention has the fused layer, and there are both embeddings."""
     names = {"src_embedding", "tgt_embedding", "encoder.layers.0.attention.qkv_layer.weight"}
     return names <= raw.tensors.keys()
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename the parts outside of the stacks; the decoder's norms are layer_norm1 to 3 in some versions."""
+    """Rename the parts outside the stacks; some versions call the decoder's norms layer_norm1 to 3."""
     tensors = {
         RENAMED_PARTS.get(name, name.replace(".layer_norm", ".norm")): stored
         for name, stored in raw.tensors.items()

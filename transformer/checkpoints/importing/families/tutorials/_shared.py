@@ -1,4 +1,4 @@
-"""What all these encoder-decoders have alike: the names that `arranged` gives, sizes and vocabularies."""
+"""Common to all these encoder-decoders: the names given by `arranged`, sizes and vocabularies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OUTSIDE: Renames = {
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
     **module_renames({"generator": "generator"}),
 }
-"""What stands outside of the stacks, under the names that the questions go by."""
+"""Parts outside the stacks, under the names that the questions use."""
 
 IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 
@@ -37,7 +37,7 @@ ATTENTIONS = ("encoder.layers.{}.self_attn", "decoder.layers.{}.self_attn", "dec
 ZERO_BIASES: Mapping[str, StandIn] = {
     f"{attention}.{matrix}.bias": "zeros" for attention in ATTENTIONS for matrix in ("w_q", "w_k", "w_v")
 }
-"""For attentions whose last matrix alone has a bias."""
+"""For attentions in which only the output matrix has a bias."""
 
 
 _TORCHS_NORM = {"gamma": "weight", "beta": "bias"}
@@ -51,14 +51,14 @@ def renames(
     final_norm: Renames | None = None,
     norm: Mapping[str, str] = _TORCHS_NORM,
 ) -> Renames:
-    """The table of an encoder-decoder.
+    """The rename table of an encoder-decoder.
 
     Args:
-        encoder_layer: modules of a layer.
-        decoder_layer: the same.
-        layers: what the lists of layers are called, with {} for the side.
-        final_norm: of the stacks, where they end with norms.
-        norm: what norms call gamma and beta, as in `module_renames`.
+        encoder_layer: modules of an encoder layer.
+        decoder_layer: modules of a decoder layer.
+        layers: name of the lists of layers, with {} for the side.
+        final_norm: norms after the stacks, if any.
+        norm: names of gamma and beta in norms, as in `module_renames`.
     """
     encoder, decoder = (f"{side}.{layers.format(side)}.{{}}." for side in ("encoder", "decoder"))
     return {
@@ -73,12 +73,12 @@ FINAL_NORMS: Renames = {"encoder.norm": "encoder.final_norm", "decoder.norm": "d
 
 
 def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): positions count from 1, row 0 is padding's."""
+    """(1 + length, D) -> (max_len, D): positions count from 1, row 0 is for padding."""
     return (tensor[1 : config.max_len + 1],)
 
 
 def arranged(parts: Mapping[str, str]) -> Callable[[RawCheckpoint], RawCheckpoint]:
-    """What renames parts outside of the stacks: foreign name -> the one that the questions go by."""
+    """A function that renames parts outside the stacks: foreign name -> the one that the questions use."""
 
     def arrange(raw: RawCheckpoint) -> RawCheckpoint:
         return replace(raw, tensors={parts.get(name, name): stored for name, stored in raw.tensors.items()})
@@ -87,18 +87,18 @@ def arranged(parts: Mapping[str, str]) -> Callable[[RawCheckpoint], RawCheckpoin
 
 
 def has(*names: str) -> Callable[[RawCheckpoint], bool]:
-    """Whether a checkpoint has both embeddings and all of these names."""
+    """A function that is True for checkpoints with both embeddings and all of these names."""
     needed = {"src_embedding", "tgt_embedding", *names}
     return lambda raw: needed <= raw.tensors.keys()
 
 
 def put_sizes(draft: ConfigDraft, *, hidden: str, layers: str = "layers") -> None:
-    """Depths and widths.
+    """Fill in depths and widths.
 
     Args:
         draft: to be filled in.
-        hidden: the first matrix of the feed-forward in the encoder's first layer.
-        layers: what the lists of layers are called, with {} for the side.
+        hidden: name of the first feed-forward matrix in the encoder's first layer.
+        layers: name of the lists of layers, with {} for the side.
     """
     for side in ("encoder", "decoder"):
         count = draft.raw.layer_count(f"{side}.{layers.format(side)}.")
@@ -108,12 +108,12 @@ def put_sizes(draft: ConfigDraft, *, hidden: str, layers: str = "layers") -> Non
 
 
 def ask_heads(draft: ConfigDraft, queries: str, usual: int = 8) -> None:
-    """Ask for n_heads, and put d_head where all heads together are not as wide as the model.
+    """Ask for n_heads, and fill in d_head if the heads together are not as wide as the model.
 
     Args:
         draft: with d_model.
-        queries: a matrix that makes those of all heads.
-        usual: heads of the code's examples.
+        queries: name of a query matrix for all heads.
+        usual: number of heads in the code's examples.
     """
     width = draft.length(queries, 0)
     n_heads = draft.ask_heads(usual, width)
@@ -123,12 +123,12 @@ def ask_heads(draft: ConfigDraft, queries: str, usual: int = 8) -> None:
 
 
 def put_outside(draft: ConfigDraft, *, pad_id: int, computes_sinusoids: bool = False) -> None:
-    """Vocabularies, positions and padding.
+    """Fill in vocabularies, positions and padding.
 
     Args:
         draft: to be filled in.
         pad_id: the repository's.
-        computes_sinusoids: whether its positions are sinusoids that are not stored, unless a copy does so.
+        computes_sinusoids: whether the code computes sinusoids without storing them; copies may store them.
     """
     questions.put_vocabularies(draft)
     tables = questions.stored_positions(draft.raw)

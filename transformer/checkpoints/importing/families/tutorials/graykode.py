@@ -1,12 +1,12 @@
-"""graykode/nlp-tutorial, "5-1.Transformer", and the many copies of it that are called wmathor's.
+"""graykode/nlp-tutorial, "5-1.Transformer", and its many copies that are attributed to wmathor.
 
-Norms come after the sublayers. In most copies, and in the first versions, they are made at each call,
-so that gamma is 1, beta 0 and neither is stored; in the first versions the layer after the heads is made so,
-too, and its numbers were never kept. The feed-forward is made of convolutions over single tokens, in the
-copies of linear layers without biases.
+Post-norm. Most copies, and the first versions, create new norms at each call, so gamma is 1, beta is 0 and
+neither is stored; the first versions also create the layer after the heads this way, so its weights were
+never saved. The feed-forward consists of convolutions over single tokens, in the copies of linear layers
+without biases.
 
-Positions are a table of sinusoids. Which rows are added to a sentence is written down in the code, for the
-one sentence of the example; copies count from 0, and some look up the row by the word.
+Positions are a table of sinusoids. The code hard-codes the rows added to the one example sentence; copies
+count from 0, and some look up the row by token id.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): the rows 1, 2, ..., and for the last token, padding there, row 0."""
+    """(1 + length, D) -> (max_len, D): the rows 1, 2, ..., then row 0 for the last token, a padding token."""
     return (tensor[[*range(1, len(tensor) - 1), 0]][: config.max_len],)
 
 
 def first_from_last_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): the last row for the first token, and then 1, 2, ..."""
+    """(1 + length, D) -> (max_len, D): the last row for the first token, then rows 1, 2, ..."""
     return (tensor[[-1, *range(1, len(tensor) - 1)]][: config.max_len],)
 
 
@@ -86,14 +86,14 @@ RENAMED_PARTS = {
 _LAYER = "encoder.layers.0."
 _QUERIES = f"{_LAYER}enc_self_attn.W_Q.weight"
 _ROWS_OF_EXAMPLE = 6
-"""Of both tables in the repository: one more than the example's sentences have tokens."""
+"""Rows of both tables in the repository: one more than the example's sentences have tokens."""
 
 
 def read_config(draft: ConfigDraft) -> None:
     """Read the shapes, and ask for the rest.
 
     Raises:
-        CheckpointError: for positions that are looked up by the word.
+        CheckpointError: for positions that are looked up by token id.
     """
     tensors = draft.raw.tensors
     hidden = "pos_ffn.fc.0" if f"{_LAYER}pos_ffn.fc.0.weight" in tensors else "pos_ffn.conv1"
@@ -164,7 +164,7 @@ def _has_norm(raw: RawCheckpoint, module: str) -> bool:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Norms and the layer after the heads, where they are made at each call."""
+    """Norms and the layer after the heads, if they are created at each call."""
     table: dict[str, StandIn] = {}
     theirs = dict.fromkeys(shared.ATTENTIONS, "enc_self_attn")
     theirs |= dict.fromkeys(("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn")

@@ -1,8 +1,8 @@
 """hkproj/pytorch-transformer, Umar Jamil's "Coding a Transformer from scratch".
 
-Norms come before the sublayers and after each stack, and divide by the unbiased deviation plus eps. In the
-first version of the code a norm has a single alpha and bias for all numbers of a token, and attention has
-biases; later each number has its own, and attention has none.
+Pre-norm, with a final norm after each stack; norms divide by the unbiased deviation plus eps. In the first
+version a norm has a single alpha and bias for the whole vector, and attention has biases; later there is one
+alpha and bias per component, and attention has no biases.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def one_for_each(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(D,) as it is, or (1,) -> (D,): a single number for all."""
+    """(D,) unchanged, or (1,) -> (D,): one number for all components."""
     return (tensor.expand(config.d_model).contiguous(),)
 
 
