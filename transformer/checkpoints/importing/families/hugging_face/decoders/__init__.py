@@ -1,1 +1,1 @@
-"""GPT-2, Llama and their kin: decoders alone."""
+"""GPT-2, Llama and related models: decoders only."""

@@ -1,4 +1,4 @@
-"""What makes words of a decoder's last states: a matrix of its own or the embedding, perhaps with a bias."""
+"""The generator of a decoder: a separate matrix or the embedding, with or without a bias."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def read_head(
     Args:
         draft: to be filled in.
         words: name of the embedding.
-        tied: whether the family's generator is the embedding where config.json leaves it out.
+        tied: whether the family ties its generator if config.json doesn't say.
         heads: tensors of heads for other tasks.
-        bare: what config.json calls the family's models alone.
+        bare: names in config.json of the family's models without a head.
     """
     raw, config = draft.raw, draft.config
     apart = _WEIGHT in raw.tensors
@@ -45,9 +45,9 @@ def read_head(
 
 
 def _is_whole(raw: RawCheckpoint, heads: Iterable[str]) -> bool:
-    """Whether a model without a generator of its own was saved with its head, which then is the embedding.
+    """True if a model without a stored generator was saved with its head, which then is the embedding.
 
-    A model saved alone has no "model." before its names, and a classifier has its own head.
+    Names in a model saved without its head lack "model.", and a classifier has its own head.
     """
     is_whole = any("model" in stored.name.split(".")[:-1] for stored in raw.tensors.values())
     return is_whole and not any(name in raw.tensors for name in heads)

@@ -1,4 +1,4 @@
-"""Norms of decoders that only normalise: what stands in for the weights that their files lack."""
+"""Norms of decoders that only normalise: stand-ins for the weights that their files lack."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""BERT and its kin: encoders alone."""
+"""BERT and related models: encoders only."""

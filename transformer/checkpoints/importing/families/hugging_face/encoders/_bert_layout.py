@@ -1,8 +1,8 @@
-"""What BERT and Hugging Face's encoders that are built like it have in common: names, sizes, heads.
+"""Common to BERT and Hugging Face's encoders built like it: names, sizes, heads.
 
-An encoder with norms after the sublayers and one after the embeddings, learned positions and segments, and
-with masked-language-model heads a dense layer and a norm before the generator. The oldest files call the
-weights of norms gamma and beta.
+A post-norm encoder with a norm after the embeddings, learned positions and segments; masked-language-model
+heads have a dense layer and a norm before the generator. The oldest files call the weights of norms gamma and
+beta.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ IGNORED = {
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Where nothing is tied, set aside the bias that the head has beside its generator's."""
+    """If nothing is tied, set aside the head's second bias, which is unused."""
     if raw.json("config.json").get("tie_word_embeddings") is not False:
         return raw
     tensors = dict(raw.tensors)
@@ -79,7 +79,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def has_encoder(raw: RawCheckpoint) -> bool:
-    """Whether there are BERT's names, and not the name of a model that has them and is none like it."""
+    """True if there are BERT's names, and no name of a model that shares them but is not built like BERT."""
     names = {WORDS, POSITIONS, "encoder.layer.0.attention.self.query.weight"}
     stored = [tensor.name for tensor in raw.tensors.values()]
     return names <= raw.tensors.keys() and not missing_by_name(stored)
@@ -93,14 +93,14 @@ def read_encoder(
     first_layer: str = _FIRST_LAYER,
     segments: str = SEGMENTS,
 ) -> None:
-    """Sizes, heads and norms; all but the number of layers and the head.
+    """Fill in sizes, heads and norms: all but the number of layers and the head.
 
     Args:
         draft: to be filled in.
-        likely_eps: answers to what norms add, without config.json; with one that leaves it out it is 1e-12.
-        activation: the family's usual one, in Hugging Face's words.
-        first_layer: the matrix of its first layer that widens the stream to the feed-forward's width.
-        segments: the table of their vectors.
+        likely_eps: answers for norm_eps without config.json; if config.json lacks it, it is 1e-12.
+        activation: the family's usual activation, by its name in transformers.
+        first_layer: name of the first feed-forward matrix in the first layer.
+        segments: name of the segment table.
     """
     draft.size("d_model", "hidden_size", first_layer, 1)
     draft.size("src_vocab_size", "vocab_size", WORDS, 0)
@@ -117,25 +117,25 @@ def read_encoder(
 
 
 def read_layers(draft: ConfigDraft) -> None:
-    """The number of layers, each with weights of its own."""
+    """Fill in the number of layers, each with its own weights."""
     draft.layers("n_encoder_layers", "num_hidden_layers", "encoder.layer.")
 
 
 def read_d_embedding(draft: ConfigDraft) -> None:
-    """The width of the embeddings, which a projection widens where they are narrower than the model."""
+    """Fill in the width of the embeddings, which are projected if narrower than the model."""
     draft.size("d_embedding", "embedding_size", WORDS, 1)
 
 
 def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
-    """Whether there is a masked-language-model head, and whether its matrix is the embedding's.
+    """Fill in whether there is a masked-language-model head, and whether it is tied to the embedding.
 
     Args:
         draft: to be filled in.
         head: name of the dense layer before the generator.
-        activation: that it always takes, in Hugging Face's words; empty where it is that of the layers.
+        activation: the head's fixed activation, by its name in transformers; empty if it is the layers'.
 
     Raises:
-        CheckpointError: where layers have another activation than such a head.
+        CheckpointError: if the layers' activation differs from the head's.
     """
     has_head = draft.present("has_generator", f"{head}.weight")
     draft.present("generator_transform", f"{head}.weight")
@@ -151,14 +151,14 @@ def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
 
 
 def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
-    """Refuse what a BERT could be asked for and our model does not compute.
+    """Reject options of BERT that our model does not compute.
 
     Args:
         draft: all but filled in.
-        harmless: attributes of config.json that change nothing, in addition to those known everywhere.
+        harmless: attributes of config.json that change nothing, besides the common ones.
 
     Raises:
-        CheckpointError: that names the attribute.
+        CheckpointError: naming the attribute.
     """
     if draft.config is None:
         return

@@ -1,6 +1,6 @@
 """ALBERT (Lan et al. 2019) as Hugging Face's transformers saves it.
 
-BERT with one layer that is run again and again, and with narrow embeddings, which a projection widens.
+BERT with one layer that is applied repeatedly, and narrow embeddings that are projected to the model's width.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _ORDER = "The head that tells whether two sentences are in their order."
 _NEVER_USED = ("down_scale_factor", "gap_size", "net_structure_type", "num_memory_blocks")
 _LIKELY_DEPTHS = (12, 24, 6)
 _DEPTHS = {1024: 24, 2048: 24}
-"""Width -> layers of the published models that have not 12."""
+"""Width -> layers, for published models without the usual 12."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there is a group of ALBERT's layers."""
+    """True if there is a group of ALBERT's layers."""
     return f"{_ONLY_LAYER}ffn.weight" in raw.tensors and may_be(raw, "albert")
 
 

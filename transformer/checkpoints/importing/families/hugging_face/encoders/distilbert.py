@@ -42,7 +42,7 @@ IGNORED = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are DistilBERT's attention layers."""
+    """True if there are DistilBERT's attention layers."""
     return "transformer.layer.0.attention.q_lin.weight" in raw.tensors and may_be(raw, "distilbert")
 
 
@@ -61,7 +61,7 @@ def read_config(draft: ConfigDraft) -> None:
     read_head(draft, "vocab_transform")
     draft.pad_id(usual=0)
     if draft.config is not None:
-        draft.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # they only began as sinusoids
+        draft.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # sinusoids only initially
 
 
 FAMILY = Family(

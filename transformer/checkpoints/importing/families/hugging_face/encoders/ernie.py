@@ -1,7 +1,7 @@
 """ERNIE (Sun et al. 2019, and its versions 2 and 3) as Hugging Face's transformers saves it.
 
-BERT's names and computation. Later versions add the vector of a task to each token, that of the first task
-unless a program says otherwise.
+BERT's names and computation. Later versions add a task embedding to each token: the first task's, unless the
+program says otherwise.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _SEGMENTS_OF_PARTS = _PARTS[bert_layout.SEGMENTS]
 
 
 def with_first_task(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(n_segments + tasks, D) -> (n_segments, D): each segment's vector and the first task's."""
+    """(n_segments + tasks, D) -> (n_segments, D): each segment's vector plus the first task's."""
     return (tensor[: config.n_segments] + tensor[config.n_segments],)
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether config.json says so; without its word, whether the names do, or there are vectors of tasks."""
+    """True if config.json says so, or, if it names no type, the names, or there are task embeddings."""
     if not bert_layout.has_encoder(raw) or not may_be(raw, "ernie"):
         return False
     named = any("ernie" in stored.name.split(".") for stored in raw.tensors.values())
@@ -38,7 +38,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def join_tasks(raw: RawCheckpoint) -> RawCheckpoint:
-    """Take the prefix off, and count segments and tasks, where those are used, as parts of one table."""
+    """Remove the prefix, and, if tasks are used, rename segments and tasks as parts of one table."""
     tensors = {name.removeprefix("ernie."): stored for name, stored in raw.tensors.items()}
     used = "config.json" not in raw.texts or raw.json("config.json").get("use_task_id")
     if used and _TASKS in tensors:

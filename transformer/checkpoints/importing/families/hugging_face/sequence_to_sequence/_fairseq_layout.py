@@ -1,7 +1,7 @@
-"""What Hugging Face's models with the names of fairseq's Transformer have in common.
+"""Common to Hugging Face's models with the names of fairseq's Transformer.
 
-The names are fc1, encoder_attn, and final_layer_norm for the last norm of each layer; with norms before the
-sublayers each stack ends with a layer_norm of its own. Most have a bias of the logits beside the generator.
+Such names are fc1, encoder_attn, and final_layer_norm for the last norm of each layer; in pre-norm models
+each stack ends with a layer_norm. Most have a separate bias for the logits.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LAYERS_AND_WORDS: Renames = {
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
 _TARGET_WORDS = "decoder.embed_tokens.weight"
 _PAD_ID = 1
-"""Where fairseq's dictionaries have it."""
+"""Padding id in fairseq's dictionaries."""
 UNUSED_WORDS = "unused.shared.weight"
 KIN = "fairseq"
 TABLE = "encoder.embed_positions.weight"
@@ -79,7 +79,7 @@ UNUSED = {
 _HARMLESS = {
     "_num_labels",
     "activation_dropout",
-    "add_bias_logits",  # a bias of the logits is stored or not; nothing else depends on it
+    "add_bias_logits",  # only says whether a bias of the logits is stored
     "kobart_version",
     "logits_bias",
     "num_hidden_layers",
@@ -89,7 +89,7 @@ _HARMLESS = {
 
 
 def has_both_stacks(raw: RawCheckpoint) -> bool:
-    """Whether there are an encoder, and a decoder that looks at it, by fairseq's names."""
+    """True if there are an encoder and a decoder with cross-attention, by fairseq's names."""
     return {
         "encoder.layers.0.self_attn.q_proj.weight",
         "encoder.layers.0.fc1.weight",
@@ -98,23 +98,23 @@ def has_both_stacks(raw: RawCheckpoint) -> bool:
 
 
 def has_stacks(raw: RawCheckpoint, *, embedding_norm: bool, pre_norm: bool) -> bool:
-    """Whether there are both stacks, with or without norms after the embeddings and after the encoder."""
+    """True if there are both stacks, with or without norms after the embeddings and after the encoder."""
     norms = has_embedding_norm(raw), is_pre_norm(raw)
     return has_both_stacks(raw) and norms == (embedding_norm, pre_norm)
 
 
 def is_pre_norm(raw: RawCheckpoint) -> bool:
-    """Whether the encoder ends with a norm, as it does where norms stand before the sublayers."""
+    """True if the encoder ends with a norm, as in pre-norm models."""
     return "encoder.layer_norm.weight" in raw.tensors
 
 
 def has_embedding_norm(raw: RawCheckpoint) -> bool:
-    """Whether a norm follows the embeddings."""
+    """True if a norm follows the embeddings."""
     return "encoder.layernorm_embedding.weight" in raw.tensors
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Take the prefix off; where both sides have embeddings of their own, set aside what they might share."""
+    """Remove the prefix; if each side has its own embedding, set aside the unused shared one."""
     tensors = {name.removeprefix("model."): stored for name, stored in raw.tensors.items()}
     raw = replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
     tied = "config.json" in raw.texts and raw.json("config.json").get("tie_word_embeddings", True)
@@ -134,11 +134,11 @@ def _target_words(raw: RawCheckpoint) -> str:
 
 
 def read_stacks(draft: ConfigDraft, *, activation: str, one_width: bool = True) -> None:
-    """Widths, depths, heads and norms; in config.json both stacks have theirs, which must be the same.
+    """Fill in widths, depths, heads and norms; config.json has them per stack, and they must be equal.
 
     Args:
         draft: to be filled in.
-        activation: the family's usual one, in Hugging Face's words.
+        activation: the family's usual activation, by its name in transformers.
         one_width: whether the feed-forwards of both stacks must be equally wide.
     """
     draft.size("d_model", "d_model", _target_words(draft.raw), 1)
@@ -169,12 +169,12 @@ def read_stacks(draft: ConfigDraft, *, activation: str, one_width: bool = True) 
 
 
 def read_embedding_scale(draft: ConfigDraft, *, likely: bool, default: bool = False) -> None:
-    """Whether embeddings are multiplied by sqrt(d_model): config.json's scale_embedding, or an answer.
+    """Fill in embedding_scale from config.json's scale_embedding, or from an answer.
 
     Args:
         draft: with d_model.
         likely: the first answer.
-        default: of a config.json that leaves it out.
+        default: the value if config.json lacks it.
     """
     if draft.config is None:
         ask_embedding_scale(draft, likely=likely)
@@ -183,7 +183,7 @@ def read_embedding_scale(draft: ConfigDraft, *, likely: bool, default: bool = Fa
 
 
 def read_learned_positions(draft: ConfigDraft, *, unused_rows: int = 0) -> None:
-    """Learned positions, and how many there are besides the first rows of the table, which are unused."""
+    """Fill in learned positions and their number, without the table's unused first rows."""
     draft.layout("every model of this layout", positions="learned")
     if draft.config is not None or not unused_rows:
         draft.size("max_len", "max_position_embeddings", TABLE, 0)
@@ -193,13 +193,13 @@ def read_learned_positions(draft: ConfigDraft, *, unused_rows: int = 0) -> None:
 
 
 def read_sinusoids(draft: ConfigDraft, layout: str, *, offset: int = 0, usual: int = ASSUMED_LENGTH) -> None:
-    """Sinusoidal positions, and how many there are: config.json's, the rows of a stored table, or the usual.
+    """Fill in sinusoidal positions and their number, from config.json, a stored table, or the default.
 
     Args:
         draft: to be filled in.
         layout: as `TransformerConfig.sinusoid_layout`.
         offset: the position of the first token; the table itself begins at 0.
-        usual: positions where nothing tells.
+        usual: number of positions if the files don't say.
     """
     draft.layout("every model of this layout", positions="sinusoidal", sinusoid_layout=layout)
     if offset:
@@ -213,7 +213,7 @@ def read_sinusoids(draft: ConfigDraft, layout: str, *, offset: int = 0, usual: i
 
 
 def read_shifted_sinusoids(draft: ConfigDraft) -> None:
-    """Padding, and sinusoids as fairseq numbers them: the first token's is the one after the padding's id."""
+    """Fill in padding, and sinusoids as in fairseq: the first token's position is the padding id + 1."""
     draft.pad_id(usual=_PAD_ID)
     pad_id = _PAD_ID if draft.config is None else draft.config.integer("pad_token_id", _PAD_ID)
     read_sinusoids(draft, "halves_to_base", offset=pad_id + 1)
@@ -228,15 +228,15 @@ def read_words(
     generator: str = "lm_head.weight",
     usually_tied: bool = True,
 ) -> None:
-    """The vocabularies' sizes, which of embeddings and generator are one matrix, and the logits' bias.
+    """Fill in vocabulary sizes, which of embeddings and generator share a matrix, and the logits' bias.
 
     Args:
         draft: to be filled in.
-        one_vocabulary: whether both sides have the same words.
-        source_key: the attribute of config.json with the size of the source's vocabulary.
-        target_key: the same of the target's.
-        generator: the tensor that makes logits, where it is stored.
-        usually_tied: what a config.json means that doesn't say whether all of these are one matrix.
+        one_vocabulary: whether both sides have the same vocabulary.
+        source_key: attribute in config.json with the source's vocabulary size.
+        target_key: attribute in config.json with the target's vocabulary size.
+        generator: name of the generator's matrix, if stored.
+        usually_tied: whether all of these share one matrix if config.json doesn't say.
     """
     raw, config = draft.raw, draft.config
     source, target = _source_words(raw), _target_words(raw)
@@ -257,14 +257,14 @@ def read_words(
 
 
 def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
-    """Refuse what the oldest files of this layout could ask for and their family does not compute.
+    """Reject options in the oldest files of this layout that the family does not compute.
 
     Args:
         draft: all but filled in.
-        harmless: attributes of config.json that change nothing, in addition to those known everywhere.
+        harmless: attributes of config.json that change nothing, besides the common ones.
 
     Raises:
-        CheckpointError: that names the attribute.
+        CheckpointError: naming the attribute.
     """
     config = draft.config
     if config is None:

@@ -1,7 +1,7 @@
 """BART (Lewis et al. 2019) and mBART (Liu et al. 2020) as Hugging Face's transformers saves them.
 
-Learned positions, which begin at row 2 of their table, and a norm after the embeddings. BART's norms stand
-after the sublayers; mBART's before them, with one more after each stack.
+Learned positions, which begin at row 2 of their table, and a norm after the embeddings. BART is post-norm;
+mBART is pre-norm, with a final norm after each stack.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROWS = 2
-"""Rows at the beginning of the table of positions, which are unused."""
+"""Unused rows at the beginning of the position table."""
 
 EMBEDDING_NORMS: Renames = module_renames(
     {
@@ -42,13 +42,13 @@ PAD_ID = 1
 
 
 def is_bart(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, a norm after the embeddings, and none after the encoder."""
+    """True if there are both stacks, a norm after the embeddings, and none after the encoder."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
     return found and may_be(raw, "bart", "plbart")
 
 
 def is_mbart(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, a norm after the embeddings, and one after the encoder."""
+    """True if there are both stacks, a norm after the embeddings, and one after the encoder."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=True)
     return found and may_be(raw, "bart", "mbart")
 

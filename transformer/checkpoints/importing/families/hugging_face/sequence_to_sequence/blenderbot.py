@@ -1,6 +1,6 @@
 """Blenderbot (Roller et al. 2020) as Hugging Face's transformers saves it.
 
-Norms before the sublayers and at the end of both stacks, none after the embeddings; learned positions.
+Pre-norm, with a final norm after each stack and none after the embeddings; learned positions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RENAMES: Renames = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether both stacks end with a norm, no norm follows the embeddings, and positions were learned."""
+    """True if both stacks end with a norm, no norm follows the embeddings, and positions are learned."""
     if not fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True):
         return False
     if "model_type" in raw.json("config.json"):
@@ -43,18 +43,18 @@ def read_config(draft: ConfigDraft) -> None:
         )
         draft.config.only("extra_layer_norm", False, why="one more norm")
         draft.config.only("extra_pos_embeddings", 0, why="positions that begin at another row")
-    # The second is about a norm after the embeddings, which this model lacks.
+    # The second concerns a norm after the embeddings, which this model lacks.
     fairseq_layout.refuse_other_computations(draft, "unk_token_id", "do_blenderbot_90_layernorm")
 
 
 def is_small(raw: RawCheckpoint) -> bool:
-    """Whether there are BART's names, and no config.json says that it is a BART."""
+    """True if there are BART's names, and config.json names Blenderbot-small or no type."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
     return found and may_be(raw, "blenderbot-small")
 
 
 def refuse_small(draft: ConfigDraft) -> None:
-    """Say what is missing.
+    """Reject the model, saying why.
 
     Raises:
         CheckpointError: always.
@@ -85,4 +85,4 @@ SMALL = Family(
     kin=fairseq_layout.KIN,
     trait="its decoder adds the positions after the norm, which Headlight does not compute",
 )
-"""The layout of BART, with another decoder."""
+"""BART's layout with a different decoder."""

@@ -1,7 +1,7 @@
-"""FSMT as Hugging Face's transformers saves it: fairseq's translators of WMT 19 (Ng et al. 2019).
+"""FSMT as Hugging Face's transformers saves it: fairseq's translators from WMT 19 (Ng et al. 2019).
 
-The paper's Transformer with norms after the sublayers, and for each side a vocabulary and a feed-forward's
-width of its own; sinusoids as in tensor2tensor, whose first position is the one after the padding token's id.
+The paper's post-norm Transformer; each side has its own vocabulary and feed-forward width. Sinusoids are
+tensor2tensor's, and the first position is the padding id + 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GENERATOR = "decoder.output_projection.weight"
 
 
 def rows_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(n, ...) -> (d_ff, ...): rows of zeros follow, so that the hidden numbers they make are zero."""
+    """(n, ...) -> (d_ff, ...): padded with zero rows, so that the added hidden units are zero."""
     if len(tensor) >= config.d_ff:
         return (tensor,)
     filled = tensor.new_zeros(config.d_ff, *tensor.shape[1:])
@@ -34,7 +34,7 @@ def rows_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tenso
 
 
 def columns_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(D, n) -> (D, d_ff): columns of zeros follow, which read those hidden numbers."""
+    """(D, n) -> (D, d_ff): padded with zero columns, for the added hidden units."""
     return (rows_up_to_d_ff(tensor.transpose(0, 1), config)[0].transpose(0, 1),)
 
 
@@ -51,7 +51,7 @@ RENAMES: Renames = {**fairseq_layout.LAYERS_AND_WORDS, **_WIDTHS, _GENERATOR: "g
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether norms stand in the layers alone, and the decoder holds the generator."""
+    """True if there are norms only in the layers, and the decoder contains the generator."""
     bare = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=False)
     return bare and _GENERATOR in raw.tensors and may_be(raw, "fsmt")
 
@@ -71,15 +71,15 @@ def read_config(draft: ConfigDraft) -> None:
     )
     fairseq_layout.read_shifted_sinusoids(draft)
     fairseq_layout.read_embedding_scale(draft, likely=True, default=True)
-    # "decoder" repeats the size of the target's vocabulary
+    # "decoder" repeats the target's vocabulary size
     fairseq_layout.refuse_other_computations(draft, "langs", "decoder", "vocab_size")
 
 
 def _read_widths(draft: ConfigDraft) -> None:
-    """d_ff is the wider stack's; the tensors of the other are filled up.
+    """Fill in d_ff, the wider stack's; the other's tensors are padded.
 
     Raises:
-        CheckpointError: where config.json says another width than the files have.
+        CheckpointError: when config.json and the files disagree about a width.
     """
     widths = {stack: _width(draft, stack) for stack in ("encoder", "decoder")}
     draft.put("d_ff", max(widths.values()), "shapes", "the wider of both stacks' feed-forwards")
@@ -89,7 +89,7 @@ def _read_widths(draft: ConfigDraft) -> None:
 
 
 def _width(draft: ConfigDraft, stack: str) -> int:
-    """Of the feed-forwards of a stack, which must be the same in all its layers."""
+    """The width of a stack's feed-forwards, which must be the same in all layers."""
     tensors = draft.raw.tensors.items()
     fc1 = [stored for name, stored in tensors if name.startswith(stack) and name.endswith(".fc1.weight")]
     found = {stored.shape[0] for stored in fc1 if stored.shape}

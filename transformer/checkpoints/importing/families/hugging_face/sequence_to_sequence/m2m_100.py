@@ -1,7 +1,7 @@
 """M2M-100 (Fan et al. 2020) and NLLB (NLLB Team 2022) as Hugging Face's transformers saves them.
 
-Norms before the sublayers and at the end of both stacks; sinusoids as in tensor2tensor, computed and not
-stored, whose first position is the one after the padding token's id.
+Pre-norm, with a final norm after each stack. Sinusoids are tensor2tensor's, computed and not stored, and the
+first position is the padding id + 1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OLD_TABLES = ("encoder.embed_positions.weights", "decoder.embed_positions.weigh
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether both stacks end with a norm, none follows the embeddings, and there is nothing of Pegasus."""
+    """True if both stacks end with a norm, none follows the embeddings, and nothing indicates Pegasus."""
     alike = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True)
     others = {fairseq_layout.TABLE, "final_logits_bias"} & raw.tensors.keys()
     return alike and not others and may_be(raw, "m2m_100")

@@ -1,7 +1,7 @@
 """Marian's translators (Junczys-Dowmunt et al. 2018) as Hugging Face's transformers saves them: opus-mt.
 
-The paper's Transformer with norms after the sublayers and sinusoidal positions, sines before cosines. The
-vocabularies of both sides are usually one, and usually targets begin with the padding token.
+The paper's post-norm Transformer with sinusoidal positions, sines before cosines. Both sides usually share a
+vocabulary, and targets usually begin with the padding token.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ IGNORED = {**fairseq_layout.UNUSED, **fairseq_layout.TABLES_OF_SINUSOIDS}
 
 USUAL_LENGTH = 512
 DEFAULT_PAD_ID = 58_100
-"""Of a config.json that leaves it out, as far as the vocabulary goes."""
+"""Padding id if config.json lacks it, capped by the vocabulary."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are both stacks, and norms in the layers alone."""
+    """True if there are both stacks, and norms only in the layers."""
     bare = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=False)
     return bare and may_be(raw, "marian")
 
@@ -36,12 +36,12 @@ def read_config(draft: ConfigDraft) -> None:
     _read_pad_id(draft)
     fairseq_layout.read_sinusoids(draft, "halves", usual=USUAL_LENGTH)
     fairseq_layout.read_embedding_scale(draft, likely=True)
-    # decoder_vocab_size repeats vocab_size where there is one vocabulary; the other is of learned positions
+    # decoder_vocab_size repeats vocab_size for a shared vocabulary; the other is for learned positions
     fairseq_layout.refuse_other_computations(draft, "decoder_vocab_size", "extra_pos_embeddings")
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:
-    """Padding is the last word, which transformers takes for 58,100 where nothing is said."""
+    """Padding is the last id, for which transformers assumes 58,100 if config.json doesn't say."""
     last = draft["src_vocab_size"] - 1
     draft.pad_id(usual=last if draft.config is None else min(last, DEFAULT_PAD_ID))
 

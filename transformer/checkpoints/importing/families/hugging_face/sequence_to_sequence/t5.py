@@ -1,8 +1,8 @@
 """T5 (Raffel et al. 2020), versions 1.0 and 1.1, and mT5, as Hugging Face's transformers saves them.
 
-RMS norms before the sublayers, no biases, queries and keys that are multiplied without a scale, and a learned
-bias of the scores by distance, which the first layer keeps for all. Version 1.0 divides what comes out of the
-decoder by sqrt(d_model), as its generator is the embedding; 1.1 has a generator of its own and gated GELU.
+Pre-norm with RMS norms, no biases, unscaled scores, and a learned bias of the scores by distance, stored in
+the first layer and used in all. Version 1.0 divides the decoder's output by sqrt(d_model), as its generator
+is the embedding; 1.1 has a separate generator and gated GELU.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _UNGATED = "encoder.block.0.layer.1.DenseReluDense.wi.weight"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are T5's names, and the bias of the scores in the first layer alone."""
+    """True if there are T5's names, and only the first layer has a bias of the scores."""
     _, _, bias = _BIAS.partition("block.0.")
     in_each_layer = any(name.endswith(bias) and "block.0." not in name for name in raw.tensors)
     return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and may_be(raw, "t5", "mt5")
@@ -102,7 +102,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _read_feed_forward(draft: ConfigDraft) -> None:
-    """Whether it is gated, and its activation: "relu", "gated-gelu" and others of that kind."""
+    """Fill in the gate and the activation of the feed-forward, from names such as "relu" and "gated-gelu"."""
     gated = draft.present("gated", _GATED)
     if draft.config is None:
         ask_usual_activation(draft, "gelu_tanh" if gated else "relu")
@@ -116,13 +116,13 @@ def _read_feed_forward(draft: ConfigDraft) -> None:
             f"{'gated' if gated else 'plain'} feed-forward, and Headlight knows the activations "
             f"{', '.join(ACTIVATIONS)}: copy the config.json that belongs to the weights."
         )
-    # "gated-gelu" has always meant the approximation: models were trained so.
+    # "gated-gelu" has always meant the approximation: models were trained with it.
     activation = "gelu_tanh" if told == "gated-gelu" else ACTIVATIONS[name]
     draft.configured("activation", activation, "feed_forward_proj")
 
 
 def _read_distances(draft: ConfigDraft) -> None:
-    """How far the bias tells distances apart; no table bounds the length of a text."""
+    """Fill in the largest distance the bias distinguishes, and max_len, which no table limits."""
     config = draft.config
     if config is None:
         draft.put("max_position_distance", USUAL_DISTANCE, "assumed", "the usual one of this family")
@@ -135,7 +135,7 @@ def _read_distances(draft: ConfigDraft) -> None:
 
 
 def _read_decoder(draft: ConfigDraft) -> None:
-    """Depths, and what comes after the decoder; the encoder may be alone."""
+    """Fill in the depths, the target vocabulary and the generator; there may be only an encoder."""
     draft.layers("n_encoder_layers", "num_layers", "encoder.block.")
     if not draft.raw.layer_count("decoder.block."):
         draft.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
@@ -150,7 +150,7 @@ def _read_decoder(draft: ConfigDraft) -> None:
 
 
 def _read_generator(draft: ConfigDraft) -> None:
-    """Version 1.0 ties the generator and scales its input; 1.1 does neither."""
+    """Fill in the generator: version 1.0 ties it and scales its input; 1.1 does neither."""
     raw, config = draft.raw, draft.config
     apart = "lm_head.weight" in raw.tensors and not raw.same_numbers("lm_head.weight", "shared.weight")
     if config is None:
@@ -164,9 +164,9 @@ def _read_generator(draft: ConfigDraft) -> None:
         draft.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
         return
     tied = config.flag("tie_word_embeddings", True)
-    # Newer files say it themselves; in older ones an untied generator stands for version 1.1. mT5 is a 1.1.
+    # Newer files say it themselves; in older ones an untied generator means version 1.1. mT5 is a 1.1.
     scales = config.flag("scale_decoder_outputs", tied) and config.get("model_type") != "mt5"
-    # Newer versions of transformers write that all models are tied, also those that were not.
+    # Newer versions of transformers write that all models are tied, even those that are not.
     bare = config.get("architectures") in (["T5Model"], ["MT5Model"]) and not scales
     if "lm_head.weight" not in raw.tensors and (bare or not tied):
         put_no_generator(draft)

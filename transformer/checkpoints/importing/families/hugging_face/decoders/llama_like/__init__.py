@@ -1,1 +1,1 @@
-"""Llama and the models that have its names, or nearly."""
+"""Llama, and models with the same or nearly the same names."""

@@ -1,7 +1,7 @@
 """Gemma 2 (Gemma Team 2024, arXiv:2408.00118) as Hugging Face's transformers saves it.
 
 Gemma with a norm before and one after each sublayer, and with scores and logits capped by tanh. Every second
-layer looks back over a window; texts that fit into it are computed just the same.
+layer attends to a window only, which makes no difference for texts that fit into it.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _SCORES_CAP, _LOGITS_CAP = 50.0, 30.0
 
 
 def has_names(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names and the norms around both sublayers."""
+    """True if there are Llama's names and the norms around both sublayers."""
     names = {"self_attn.q_proj.weight", "mlp.gate_proj.weight", *_NORMS}
     return {"embed_tokens.weight", *(f"layers.0.{name}" for name in names)} <= raw.tensors.keys()
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Gemma 2's norms, and none of queries and keys, which Gemma 3 has."""
+    """True if there are Gemma 2's norms, and none of queries and keys, as in Gemma 3."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return has_names(raw) and not has_norms and may_be(raw, "gemma2")
 
 
 def read_layers(draft: ConfigDraft, usual: llama_layout.Usual) -> None:
-    """What Gemma 2 and 3 have in common, but for the caps."""
+    """Fill in what Gemma 2 and 3 have in common, except the caps."""
     llama_layout.read_layers(draft, usual)
     draft.layout(usual.of, norm_position="both")
     put_embedding_scale(draft)
@@ -90,7 +90,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def put_logits_cap(draft: ConfigDraft, usual: float) -> None:
-    """Fill in the cap of the logits; a model without a generator has none."""
+    """Fill in the cap on the logits; a model without a generator has none."""
     config = draft.config
     if config is not None:
         usual = _cap(config, "final_logit_softcapping", usual)
@@ -101,12 +101,12 @@ def put_logits_cap(draft: ConfigDraft, usual: float) -> None:
 
 
 def _cap(config: ForeignConfig, key: str, usual: float) -> float:
-    """Null means none, and a configuration that leaves it out the usual one."""
+    """The cap in config.json: null means none, a missing attribute the usual one."""
     return config.number(key, usual if config.leaves_out(key) else 0.0)
 
 
 def _ask_attention_scale(draft: ConfigDraft) -> None:
-    """The models of 27 billion parameters divide by another root than that of a head's width."""
+    """Ask for the divisor of scores: 27B models use another width's square root than the head's."""
     n_heads, d_head = draft["n_heads"], draft["d_head"]
     other = draft["d_model"] / n_heads
     draft.ask(

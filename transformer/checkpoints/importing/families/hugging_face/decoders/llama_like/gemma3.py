@@ -1,7 +1,7 @@
 """The text models of Gemma 3 (Gemma Team 2025, arXiv:2503.19786) as Hugging Face's transformers saves them.
 
-Gemma 2 without caps, with norms of queries and keys. Layers that look back over a window have a rotation of
-their own; texts that fit into the window are computed just the same.
+Gemma 2 without caps, with norms of queries and keys. Layers that attend to a window have their own rotation;
+the window makes no difference for texts that fit into it.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _USUAL = llama_layout.Usual(
 )
 _LOCAL_BASE = 10_000.0
 _PATTERN = 6
-"""Every so many layers one looks back over the whole text."""
+"""One layer in this many attends to the whole text."""
 _WIDE = 2048
-"""Models as wide as this were trained on longer texts, with stretched positions."""
+"""Models at least this wide were trained on longer texts, with stretched positions."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Gemma 2's names and norms of queries and keys."""
+    """True if there are Gemma 2's names and norms of queries and keys."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return gemma2.has_names(raw) and has_norms and may_be(raw, "gemma3_text")
 
@@ -55,7 +55,7 @@ def read_config(draft: ConfigDraft) -> None:
     """Read config.json, or the shapes and answers.
 
     Raises:
-        CheckpointError: for stretched layers that have the base of the others.
+        CheckpointError: for stretched layers with the same base as the others.
     """
     gemma2.read_layers(draft, _USUAL)
     config = draft.config
@@ -91,10 +91,10 @@ def _is_local(layer: int, pattern: int) -> bool:
 
 
 def _local_layers(n_layers: int, config: ForeignConfig) -> list[bool]:
-    """Which layers look back over a window.
+    """Which layers attend to a window.
 
     Raises:
-        CheckpointError: when config.json tells it of another number of layers.
+        CheckpointError: when config.json lists another number of layers.
     """
     pattern = config.integer("sliding_window_pattern", _PATTERN)
     types: Any = config.get("layer_types")
@@ -109,7 +109,7 @@ def _local_layers(n_layers: int, config: ForeignConfig) -> list[bool]:
 
 
 def _local_base(config: ForeignConfig) -> float:
-    """The base of layers with a window.
+    """The base of the layers with a window.
 
     Raises:
         CheckpointError: when their wavelengths are stretched.

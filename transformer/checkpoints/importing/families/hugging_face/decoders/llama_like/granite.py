@@ -1,6 +1,6 @@
 """Granite (IBM 2024) as Hugging Face's transformers saves it.
 
-Llama with four numbers that its program multiplies embeddings, scores, sublayers' outputs and logits by.
+Llama with four constant factors, for embeddings, scores, sublayer outputs and logits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USUAL = llama_layout.Usual(
     lengths=(2048, 4096, 131_072),
 )
 _VOCABULARIES = ((49_155,), (49_159,), (100_352,))
-"""Rows of embeddings that IBM published, and hardly anyone else."""
+"""Rows of embeddings published by IBM, and by hardly anyone else."""
 
 _QUESTIONS = {
     "embedding_scale": ("What are embeddings multiplied by?", "embedding_multiplier", (12.0,)),
@@ -43,17 +43,17 @@ _QUESTIONS = {
         (1 / 8, 1 / 16),
     ),
 }
-"""Setting -> the question, the attribute of config.json, and values of published models."""
+"""Setting -> the question, the attribute in config.json, and values in published models."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names and no norms of queries and keys."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "granite")
 
 
 def is_likely(raw: RawCheckpoint) -> bool:
-    """Whether the vocabulary is Granite's."""
+    """True if the vocabulary is Granite's."""
     return raw.tensors["embed_tokens.weight"].shape[:1] in _VOCABULARIES
 
 

@@ -1,4 +1,4 @@
-"""OLMo (Groeneveld et al. 2024, arXiv:2402.00838), the first one, as Hugging Face's transformers saves it.
+"""The first OLMo (Groeneveld et al. 2024, arXiv:2402.00838) as Hugging Face's transformers saves it.
 
 Llama with layer norms that have neither gamma nor beta.
 """
@@ -21,7 +21,7 @@ _NAMES = {"embed_tokens.weight", "layers.0.self_attn.q_proj.weight", "layers.0.m
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names without any norm."""
+    """True if there are Llama's names without any norm."""
     has_norms = any("norm" in name for name in raw.tensors)
     return raw.tensors.keys() >= _NAMES and not has_norms and may_be(raw, "olmo")
 
@@ -37,7 +37,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Norms that only normalise."""
+    """Norms that only normalise, and Llama's."""
     return {**PLAIN_NORMS, **llama_layout.stand_ins(raw)}
 
 

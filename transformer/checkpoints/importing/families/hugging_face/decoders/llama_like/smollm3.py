@@ -25,17 +25,17 @@ _USUAL = llama_layout.Usual(
 )
 _INTERVAL = 4
 _SIZES = (128_256, 36)
-"""Words and layers of the published model."""
+"""Vocabulary size and depth of the published model."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names and no norms of queries and keys."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "smollm3")
 
 
 def is_likely(raw: RawCheckpoint) -> bool:
-    """Whether vocabulary and depth are those of the published model."""
+    """True if vocabulary and depth are those of the published model."""
     return (*raw.tensors["embed_tokens.weight"].shape[:1], raw.layer_count("layers.")) == _SIZES
 
 
@@ -63,10 +63,10 @@ def _every(interval: int, n_layers: int) -> list[bool]:
 
 
 def _told(config: ForeignConfig, n_layers: int) -> list[bool]:
-    """Which layers turn queries and keys.
+    """Which layers rotate queries and keys, from config.json.
 
     Raises:
-        CheckpointError: when config.json tells it of fewer layers than there are.
+        CheckpointError: when config.json lists fewer layers than there are.
     """
     interval = config.integer("no_rope_layer_interval", _INTERVAL)
     layers = config.get("no_rope_layers")

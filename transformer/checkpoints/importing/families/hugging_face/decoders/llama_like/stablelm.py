@@ -1,7 +1,7 @@
 """StableLM (Stability AI 2023) as Hugging Face's transformers saves it.
 
-Llama with layer norms in place of RMS norms and partly rotated heads. In some models attention and
-feed-forward read the same stream through one norm.
+Llama with layer norms instead of RMS norms, and partly rotated heads. In some models attention and
+feed-forward run in parallel on one norm's output.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _ONE_NORM, _SECOND_NORM = ".input_layernorm.", ".post_attention_layernorm."
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """Whether there are Llama's names, and norms with a beta."""
+    """True if there are Llama's names, and norms with a beta."""
     return raw.tensors.keys() >= _NAMES and may_be(raw, "stablelm")
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Where a layer has one norm for both sublayers, give it both names."""
+    """If layers have one norm for both sublayers, store it under both names."""
     if any(_SECOND_NORM in name for name in raw.tensors):
         return raw
     shared = {
@@ -69,8 +69,8 @@ def read_config(draft: ConfigDraft) -> None:
         draft.configured("norm_eps", config.number("layer_norm_eps", 1e-5), "layer_norm_eps")
         config.only("qk_layernorm", False, why="a layer norm of its own for each head of queries and keys")
         config.only("use_parallel_residual", parallel, why="another number of norms than the files have")
-        config.get("use_qkv_bias")  # the names tell it
-        config.get("hidden_dropout")  # in training only
+        config.get("use_qkv_bias")  # visible in the names
+        config.get("hidden_dropout")  # training only
         llama_layout.refuse_other_computations(config)
 
 
