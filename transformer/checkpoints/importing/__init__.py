@@ -1,1 +1,1 @@
-"""Models of other implementations, brought into ours: recognised, configured, renamed, reported on."""
+"""Import of models from other implementations: recognising, configuring, renaming, reporting."""

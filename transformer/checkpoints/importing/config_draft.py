@@ -1,4 +1,4 @@
-"""Fills in a TransformerConfig: each value with its source, and a question where the files don't say."""
+"""Fills in a TransformerConfig: a source for each value, and a question where the files don't say."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from transformer.model.config import ConfigError, TransformerConfig
 
 _FIELDS = frozenset(field.name for field in fields(TransformerConfig))
 LARGEST_SIZE = 2**28
-"""Largest number allowed; finding the divisors of a larger one could take forever."""
+"""Largest size in a model; finding the divisors of a larger one could take forever."""
 TYPICAL_D_HEAD = 64
-"""Width of a head in most published models (paper, section 3.2.2)."""
+"""Head width in most published models (paper, section 3.2.2)."""
 _USUAL_HEADS = (4, 8, 12, 16)
 
 HINTS: Mapping[str, tuple[str, ...]] = {
@@ -45,7 +45,7 @@ HINTS: Mapping[str, tuple[str, ...]] = {
     "norm_eps": ("layer_norm_eps", "layer_norm_epsilon", "norm_eps"),
     "pad_id": ("pad_id", "pad_idx", "padding_idx", "pad_token_id", "src_pad_idx"),
 }
-"""Question -> names under which trainers save its answer."""
+"""Question -> names under which training programs save its answer."""
 
 _NORM_FIRST = {True: "pre", False: "post"}
 _DEEPEST = 4
@@ -53,14 +53,14 @@ _YES_OR_NO = re.compile(r"(yes|no)\b")
 
 
 class ConfigDraft:
-    """A configuration that is being filled in.
+    """The values of a configuration while it is being filled in.
 
     Attributes:
-        raw: the checkpoint, its tensors under the names that the family knows.
+        raw: the checkpoint, its tensors under the family's names.
         config: the checkpoint's config.json, or what a family found instead; None without one.
-        answers: the user's answers, by question.
-        settings: the values filled in so far, by name.
-        questions: the questions asked, by name.
+        answers: the user's, by question.
+        settings: the values filled in, by name.
+        questions: those asked, by name.
         notes: sentences for the report.
     """
 
@@ -81,7 +81,7 @@ class ConfigDraft:
         return value
 
     def configured(self, name: str, value: Any, attribute: str) -> Any:
-        """Fill in a value from config.json; `attribute` may have more words after the name."""
+        """Fill in a value from config.json; `attribute` is its name there, with more words if needed."""
         source = "config.json" if self.config is None else self.config.source
         return self.put(name, value, "config", f"{source}: {attribute}")
 
@@ -91,12 +91,12 @@ class ConfigDraft:
             self.put(name, value, "layout", why)
 
     def present(self, name: str, tensor: str) -> bool:
-        """Fill in whether the files have a tensor."""
+        """Fill in whether the files contain a tensor."""
         found = tensor in self.raw.tensors
         return bool(self.put(name, found, "shapes", f"whether there is {tensor}"))
 
     def tied_generator(self, generator: str, words: str) -> bool:
-        """Fill in whether the generator is tied to the embedding `words`: not stored, or the same tensor."""
+        """Fill in tie_generator: the generator is missing, or the same stored tensor as `words`."""
         tied = generator not in self.raw.tensors or self.raw.same_numbers(generator, words)
         why = "whether embedding and generator are one tensor"
         return bool(self.put("tie_generator", tied, "shapes", why))
@@ -106,10 +106,10 @@ class ConfigDraft:
         self.notes.append(sentence)
 
     def size(self, name: str, key: str, tensor: str, axis: int, default: int | None = None) -> int:
-        """Fill in a size: config.json's, or else a tensor's axis length.
+        """Fill in a size from config.json, or else from a tensor's axis.
 
         Raises:
-            CheckpointError: when neither is there, or no model has such a size.
+            CheckpointError: when neither is there, or the size is out of range.
         """
         if self.config is not None and (key in self.config or default is not None):
             told = _checked_size(name, self.config.integer(key, default))
@@ -118,7 +118,7 @@ class ConfigDraft:
         return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
 
     def layers(self, name: str, key: str, prefix: str) -> int:
-        """Fill in a number of layers: config.json's, or else the number found in tensors' names.
+        """Fill in a number of layers from config.json, or else from the tensors' names.
 
         Raises:
             CheckpointError: when config.json has many more layers than the files.
@@ -135,24 +135,24 @@ class ConfigDraft:
         return self.configured(name, told, key)
 
     def number(self, name: str, key: str, likely: Sequence[float], question: str) -> float:
-        """Fill in a number: config.json's, or else the answer to a question."""
+        """Fill in a number from config.json, or else from the answer to a question."""
         if self.config is not None:
             return self.configured(name, self.config.number(key, likely[0]), key)
         options = {value: f"{value:g}" for value in likely}
         return self.ask(name, question, "It is not stored with the weights.", options)
 
     def heads(self, key: str) -> int:
-        """Fill in n_heads: config.json's, or else the answer to a question. d_model must be there."""
+        """Fill in n_heads from config.json, or else from the answer to a question. Needs d_model."""
         if self.config is not None:
             return self.configured("n_heads", self.config.integer(key), key)
         return self.ask_heads()
 
     def ask_heads(self, usual: int = 0, width: int = 0) -> int:
-        """Ask for n_heads, the usual number first unless heads get too wide.
+        """Ask for n_heads, with the usual number first unless that makes the heads too wide.
 
         Args:
-            usual: number of heads in this family.
-            width: of all heads together (0: d_model); its divisors are offered.
+            usual: the family's usual number of heads.
+            width: of all heads together; 0 means d_model. Its divisors are offered.
         """
         width = width or self["d_model"]
         likely = likely_heads(width)
@@ -167,13 +167,13 @@ class ConfigDraft:
         )
 
     def pad_id(self, usual: int = -1) -> int:
-        """Fill in pad_id: config.json's pad_token_id, or the usual one if it is missing; -1 for null.
+        """Fill in pad_id: config.json's pad_token_id, or `usual` if it is missing; -1 for null.
 
         Args:
-            usual: the default of transformers' configuration; -1 for no padding.
+            usual: the default in transformers' configuration; -1 for no padding.
 
-        A padding token that also begins or ends texts counts as a word, unless it is the usual one: old BERT
-        files have 0 for all of them.
+        A padding token that also begins or ends texts counts as a word, unless it is `usual`: old BERT files
+        give 0 for all three.
         """
         pad = None if self.config is None else self.config.get("pad_token_id")
         if self.config is None:
@@ -187,12 +187,12 @@ class ConfigDraft:
         return self.configured("pad_id", self.config.integer("pad_token_id"), "pad_token_id")
 
     def ask(self, name: str, text: str, why: str, labels: Mapping[Any, str], *, likely: object = None) -> Any:
-        """Fill in the answer to a question, or the likely one of `labels` until it is answered.
+        """Fill in the answer to a question, or the likeliest of `labels` if there is none yet.
 
-        The first one is likely unless `likely` is given.
+        The likeliest is `likely`, or else the first.
 
         Raises:
-            CheckpointError: for an impossible answer.
+            CheckpointError: for an invalid answer.
         """
         options = tuple(Option(value, label) for value, label in labels.items())
         if likely is not None:
@@ -224,14 +224,14 @@ class ConfigDraft:
         return stored.shape[axis]
 
     def stored_name(self, tensor: str) -> str:
-        """The name of a tensor in the files."""
+        """The tensor's name in the files."""
         return self.raw.tensors[tensor].name
 
     def finish(self) -> TransformerConfig:
-        """The configuration that was filled in.
+        """The finished configuration.
 
         Raises:
-            CheckpointError: for values that no model can have, and for answers to questions not asked.
+            CheckpointError: for an invalid model, and for answers to questions that were not asked.
         """
         unasked = sorted(set(self.answers) - set(self.questions))
         if unasked:
@@ -249,7 +249,7 @@ class ConfigDraft:
 
     @staticmethod
     def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:
-        """An answer as one of the options, or any number if the options are numbers."""
+        """Match an answer to an option; if the options are numbers, any number is accepted."""
         offered = ", ".join(str(option.value) for option in options)
         try:
             text = str(given).strip().lower()
@@ -276,7 +276,7 @@ def _with_first(value: object, options: tuple[Option, ...]) -> tuple[Option, ...
 
 
 def _typed_as(option: Option) -> tuple[str, ...]:
-    """The accepted texts for an option: its value, and "yes" or "no" if its label begins with it."""
+    """What a user may type for an option: its value, or the yes or no that its label begins with."""
     begins = _YES_OR_NO.match(option.label)
     return str(option.value).lower(), *(begins.groups() if begins else ())
 
@@ -291,14 +291,14 @@ def _checked_size(name: str, size: int) -> int:
 
 
 def likely_heads(d_model: int, fits: Callable[[int], bool] = lambda d_head: True) -> list[int]:
-    """The numbers of heads that split d_model evenly, at most 16 of them, the most likely first.
+    """Numbers of heads that divide d_model evenly: at most 16, the likeliest first.
 
-    At published sizes heads are 64 wide: 8 of 512, 12 of 768, 25 of 1600. Other widths are from lessons
-    and experiments, usually with a common number of heads: 4 for 44 or 128.
+    At published sizes heads are 64 wide: 8 heads for 512, 12 for 768, 25 for 1600. Other widths come from
+    lessons and experiments, mostly with a common number of heads: 4 for 44 or 128.
 
     Args:
-        d_model: what is split.
-        fits: True for a possible width of a head.
+        d_model: the width to divide.
+        fits: whether a head width is allowed.
     """
     divisors = [n for n in range(1, math.isqrt(d_model) + 1) if d_model % n == 0]
     divisors += [d_model // n for n in divisors if n * n != d_model]
@@ -312,7 +312,7 @@ def likely_heads(d_model: int, fits: Callable[[int], bool] = lambda d_head: True
 
 
 def hint(question: str, extras: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """The name of a saved value that looks like an answer, and that answer; None if there is none."""
+    """A saved value that looks like the question's answer, as (name, answer); None if there is none."""
     for name, value in _entries(extras, _DEEPEST):
         if name.lower() in HINTS.get(question, ()):
             if isinstance(value, bool):

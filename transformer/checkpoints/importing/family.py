@@ -1,9 +1,10 @@
-"""A family of checkpoints: how to recognise it, read its configuration and rename its tensors.
+"""A family of checkpoints: how to recognise one, read its configuration and rename its tensors.
 
-A rename table maps each foreign tensor to our weights by a transform: a small named function of a tensor and
-the model's configuration, which returns one tensor per target, as views where possible.
+A rename table says which of our weights each foreign tensor becomes, and by which transform: a small named
+function of one tensor and the model's configuration, which returns one tensor per target name, as views where
+possible.
 
-Families are recognised and refused without torch, whose import takes longer than all the rest: here and in
+Families are recognised and rejected without torch, whose import takes longer than all the rest: here and in
 the families' modules it is imported for type checkers only, or inside functions.
 """
 
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 StandIn = Literal["zeros", "ones", "drawn"]
-"""How a weight missing in the files is filled: with neutral numbers, or random ones."""
+"""How to fill a weight that files may lack: with values that change nothing, or random ones."""
 
 Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 
 
 class Into:
-    """The target of a foreign tensor that is stored differently, or contains several of ours.
+    """The target of a foreign tensor that is stored differently, or holds several of our weights.
 
     Args:
         by: the transform.
-        names: ours, with {} for a layer's number, in the order of `by`'s results.
-        joined: True for one of several parts, numbered by the last {} of its name, such as heads; `by` gets
-            them all, concatenated by rows.
+        names: ours, with {} for the layer number, in the order in which `by` returns them.
+        joined: whether the tensor is one of several parts, numbered by the last {} in its name; `by`
+            receives the parts stacked by row. Heads are often stored this way.
     """
 
     def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
@@ -45,32 +46,32 @@ class Into:
         self.joined = joined
 
     def renamed(self, *, before: str = "", after: str = "") -> Into:
-        """The same with each name between a prefix and a suffix."""
+        """A copy with text added before and after each name."""
         return Into(self.by, *(before + name + after for name in self.names), joined=self.joined)
 
 
 Renames = Mapping[str, str | Into]
-"""Foreign name -> ours, with {} for a layer's number. Several foreign names may map to one of
-ours; the first found in the file is used."""
+"""Foreign name -> ours, with {} for the layer number. Several foreign names may map to one of ours; the first
+that a file contains is used."""
 
 
 def targets(target: str | Into) -> Into:
-    """The target of a rename table, as `Into`."""
+    """A rename table's target as an Into."""
     return Into(as_it_is, target) if isinstance(target, str) else target
 
 
 def prefixed(table: Renames, theirs: str, ours: str) -> dict[str, Into]:
-    """A part's table with prefixes before its foreign names and ours."""
+    """A table with a prefix before its foreign names and another before ours."""
     return {theirs + name: targets(target).renamed(before=ours) for name, target in table.items()}
 
 
 def module_renames(modules: Renames, *, gamma: str = "weight", beta: str = "bias") -> dict[str, Into]:
-    """The table of the weights and biases of linear layers and norms.
+    """Table for the weights and biases of linear layers and norms.
 
     Args:
-        modules: foreign name -> ours, which ends with "norm" for a norm.
+        modules: foreign name -> ours; the names of norms end with "norm".
         gamma: its name in foreign norms.
-        beta: likewise.
+        beta: its name in foreign norms.
     """
     table: dict[str, Into] = {}
     for theirs, target in modules.items():
@@ -87,20 +88,20 @@ class Family:
 
     Attributes:
         name: short, without spaces.
-        label: its name for users.
-        matches: True for a checkpoint (without wrappers' prefixes) of this layout.
+        label: the name that users see.
+        matches: whether a checkpoint, without wrapper prefixes, has this layout.
         read_config: fills in the configuration; raises CheckpointError for what our model does not compute.
         renames: foreign names to ours; None if the names are ours already.
-        ignored: foreign names that our model does not need -> the reason.
-        prefixes: prefixes in some of the family's models ("bert.", "model."); removed first.
-        arrange: gives the tensors the names of `renames`, where `prefixes` aren't enough.
-        stand_ins: our weights that such a checkpoint may lack, and how they are filled.
+        ignored: foreign names that our model does not need, and why.
+        prefixes: prefixes in some models of the family ("bert.", "model."); removed first.
+        arrange: gives the tensors the names in `renames`, where removing `prefixes` isn't enough.
+        stand_ins: our weights that such a checkpoint may lack, and what to fill them with.
         kin: shared by families whose tensors may have the same names, such as "llama". If several of them
             match a checkpoint without config.json, the user is asked the question LAYOUT, whose answers are
             the families' names.
-        trait: its difference in computation, for the question LAYOUT.
-        likely: True if sizes or numbers make this one likely among its kin; likely ones are offered first,
-            then the others in the order of FAMILIES.
+        trait: what it computes differently, for the question LAYOUT.
+        likely: whether sizes or values make this family likely among its kin; likely ones are offered
+            first, then the others in the order of FAMILIES.
     """
 
     name: str
@@ -117,7 +118,7 @@ class Family:
     likely: Callable[[RawCheckpoint], bool] = lambda raw: False
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
-        """The checkpoint with its tensors under the names of `renames`; each keeps its own in `.name`."""
+        """Rename the checkpoint's tensors to the names in `renames`; `.name` stays as stored."""
         raw = self.arrange(raw)
         tensors = {self._without_prefix(name): stored for name, stored in raw.tensors.items()}
         return raw if len(tensors) < len(raw.tensors) else replace(raw, tensors=tensors)
@@ -128,7 +129,7 @@ class Family:
 
 
 def may_be(raw: RawCheckpoint, *model_types: str) -> bool:
-    """True if config.json says one of these model types, or none.
+    """True if config.json names one of these model types, or none.
 
     Other models have the same tensor names but compute something else.
     """
@@ -137,7 +138,7 @@ def may_be(raw: RawCheckpoint, *model_types: str) -> bool:
 
 
 class Patterns:
-    """Finds the pattern that a name matches; each {} is a layer's number."""
+    """Finds the pattern that a name matches; each {} is a layer number."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._plain: set[str] = set()
@@ -149,7 +150,7 @@ class Patterns:
                 self._plain.add(pattern)
 
     def find(self, name: str) -> tuple[str, tuple[str, ...]] | None:
-        """The pattern and the numbers at its {}; None if the name matches none."""
+        """The pattern, and the numbers in place of its {}; None if no pattern matches."""
         if name in self._plain:
             return name, ()
         for pattern, regex in self._numbered.get(_shape(name), ()):
@@ -185,7 +186,7 @@ def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(3 * out, ...) -> three of (out, ...): all queries, then all keys, then all values."""
+    """(3 * out, ...) -> three of (out, ...): queries, keys, values."""
     return tensor.chunk(3)
 
 
@@ -195,9 +196,9 @@ def three_blocks_of_columns(tensor: Tensor, config: TransformerConfig) -> Sequen
 
 
 def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(n * D, ...) -> n of (D, ...): rows are ordered by head, then by part.
+    """(n * D, ...) -> n of (D, ...): rows are grouped by head, and by part within each head.
 
-    Parts are queries, keys and values (n = 3), or keys and values (n = 2).
+    The parts are queries, keys and values (n = 3), or keys and values (n = 2).
     """
     n_parts = tensor.shape[0] // config.d_model
     if n_parts not in (2, 3):
@@ -214,7 +215,7 @@ def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Te
 def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
 
-    n is the number of rotated leading dimensions of a head; the others keep their places.
+    The first n rows of each head are rotated; the others keep their places.
     """
     n_turned = config.rotary_dims or config.d_head
     heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)

@@ -1,4 +1,4 @@
-"""Another implementation's configuration: typed values, and refusal of unread attributes."""
+"""The configuration of another implementation: typed access, and rejection of unread attributes."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ HARMLESS = frozenset(
     use_cache vocab_size_or_config_json_file
     """.split()
 )
-"""Attributes that change training, generation or housekeeping, never what the network computes."""
+"""Attributes that affect training, generation or housekeeping, never what the network computes."""
 
 _ABSENT = object()
 
 
 class ForeignConfig:
-    """The values of a config.json, or of an object inside it.
+    """The values in a config.json, or in an object inside it.
 
     Attributes:
-        source: the file that they come from, for messages; not always config.json.
+        source: where they were read, for messages; not always config.json.
     """
 
     def __init__(self, values: Mapping[str, Any], source: str = "config.json") -> None:
@@ -53,7 +53,7 @@ class ForeignConfig:
 
     @classmethod
     def of(cls, raw: RawCheckpoint) -> ForeignConfig | None:
-        """The checkpoint's configuration; None without one.
+        """The checkpoint's config.json; None without one.
 
         Raises:
             CheckpointError: when it is not a JSON object.
@@ -95,7 +95,7 @@ class ForeignConfig:
         return self._typed(name, default, bool, "true or false")
 
     def choice(self, name: str, choices: Mapping[str, str], default: Any = _ABSENT) -> str:
-        """Our name for one of the foreign choices.
+        """Our name for a foreign choice.
 
         Raises:
             CheckpointError: for a choice that our model does not have.
@@ -109,10 +109,10 @@ class ForeignConfig:
         return choices[value]
 
     def only(self, name: str, *allowed: Any, why: str) -> None:
-        """Refuse any value that our model does not compute; a missing one or null is fine.
+        """Reject values other than those that our model computes; missing or null is fine.
 
         Raises:
-            CheckpointError: naming the attribute, its value, and `why`.
+            CheckpointError: with the attribute, its value, and `why`.
         """
         value = self.get(name, allowed[0])
         if value not in allowed:
@@ -122,10 +122,10 @@ class ForeignConfig:
             )
 
     def refuse_unknown(self, harmless: Iterable[str] = ()) -> None:
-        """Refuse attributes that were not read and are not known to be harmless; null and false are fine.
+        """Reject attributes that were not read and are not known to be harmless, unless null or false.
 
         Raises:
-            CheckpointError: naming them.
+            CheckpointError: with their names.
         """
         if self.get("quantization_config"):
             raise CheckpointError(

@@ -1,4 +1,4 @@
-"""Maps a checkpoint's tensors to our model's weights, by names and shapes alone."""
+"""Maps a checkpoint's tensors to our model's weights, from names and shapes alone."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from transformer.model.transformer import Transformer
 
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _MOST_COMPARED = 40
-"""Number of problems for which nearest names are searched; with more it is a different model."""
+"""Most problems for which the nearest names are searched; with more, it is a different model altogether."""
 
 
 class Assignment(NamedTuple):
-    """A stored tensor, or its parts in order, and the weights that it fills.
+    """A stored tensor, or its parts in order, and the weights that it becomes.
 
     Attributes:
-        parts: usually one tensor.
-        pattern: its name in the table.
+        parts: nearly always one.
+        pattern: the matching name in the rename table.
         names: ours.
         transform: applied to the concatenated parts.
     """
@@ -44,9 +44,9 @@ class WeightPlan:
     """How to fill the model.
 
     Attributes:
-        assignments: each stored tensor that is used.
-        stand_ins: weights missing in the files, and how they are filled.
-        keys: how names and shapes match.
+        assignments: the stored tensors in use.
+        stand_ins: weights that the files lack, and what to fill them with.
+        keys: what fits and what does not.
     """
 
     assignments: list[Assignment] = field(default_factory=list)
@@ -55,18 +55,18 @@ class WeightPlan:
 
 
 def skeleton(config: TransformerConfig) -> Transformer:
-    """The model on torch's meta device, without memory for its weights."""
+    """The model on torch's meta device, which allocates no memory for its weights."""
     with torch.device("meta"):
         return Transformer(config)
 
 
 def joined(parts: Sequence[Tensor]) -> Tensor:
-    """(n_1, ...), (n_2, ...), ... -> (n_1 + n_2 + ..., ...); a single one is not copied."""
+    """(n_1, ...), (n_2, ...), ... -> (n_1 + n_2 + ..., ...); a single tensor is not copied."""
     return parts[0] if len(parts) == 1 else torch.cat(list(parts))
 
 
 def plan_weights(raw: RawCheckpoint, family: Family, model: Transformer) -> WeightPlan:
-    """Compare a checkpoint, arranged by the family, with the model's skeleton."""
+    """Compare a checkpoint, whose tensors the family has arranged, with the model's skeleton."""
     return _Planner(raw, family, model).plan()
 
 
@@ -86,8 +86,8 @@ class _Planner:
         self.copies: list[TiedKey] = []
 
     def plan(self) -> WeightPlan:
-        # A weight found twice in the files is filled by the first name in the table, a tied one
-        # by its first name in the model.
+        # A weight stored twice is filled from the name that comes first in the table, a tied one by its first
+        # name in the model.
         order = {theirs: index for index, theirs in enumerate(self.renames)}
         matches = sorted(
             self._matches(), key=lambda match: (match.names[0] in self.tied, order[match.pattern])
@@ -96,7 +96,7 @@ class _Planner:
             self._assign(match)
         missing = list(self._missing())
         used = {part.name for match in matches for part in match.parts}
-        # A family may give one tensor several names; each is reported once.
+        # A family may give one tensor several names; report each tensor once.
         self.unexpected = list({key.name: key for key in self.unexpected if key.name not in used}.values())
         self.unused = list({key.name: key for key in self.unused if key.name not in used}.values())
         spare = [problem.name for problem in self.unexpected]
@@ -111,7 +111,7 @@ class _Planner:
         return self.result
 
     def _matches(self) -> Iterator[Assignment]:
-        """Stored tensors with targets in the model; the others are reported."""
+        """Stored tensors that have targets in the model; the others are reported."""
         renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
         in_parts: dict[tuple[str, ...], dict[int, Assignment]] = {}
         for name, stored in self.raw.tensors.items():
@@ -154,7 +154,7 @@ class _Planner:
             self.filled |= dict.fromkeys(names, stored)
 
     def _misfit(self, match: Assignment) -> str:
-        """Why a stored tensor does not fit its target; empty if it does."""
+        """Why a stored tensor does not fit its targets; empty if it does."""
         stored, names = match.parts[0], match.names
         other = next((part.dtype for part in match.parts if part.dtype not in FLOATS), None)
         if other is not None:
@@ -175,7 +175,7 @@ class _Planner:
         return f"{has} does not make {', '.join(listed)}"
 
     def _missing(self) -> Iterator[KeyProblem]:
-        """Weights that no tensor fills, once per foreign name; stand-ins are used where allowed."""
+        """Weights without a tensor, once per foreign name; stand-ins are chosen where allowed."""
         standing_in, ours = self.family.stand_ins(self.raw), _foreign_names(self.renames)
         stand_ins, known = Patterns(standing_in), Patterns(ours)
         prefix = self._prefix()
@@ -187,14 +187,14 @@ class _Planner:
             if stand_in is not None:
                 self.result.stand_ins[name] = standing_in[stand_in[0]]
                 continue
-            # 0 is the first of a weight's parts, if any.
+            # 0 is the first of a weight's parts, if it has parts.
             theirs = prefix + (name if pattern is None else ours[pattern[0]].format(*pattern[1], 0))
             if theirs not in told:
                 told.add(theirs)
                 yield KeyProblem(theirs, f"{name} {shape_text(shape)} has no numbers")
 
     def _prefix(self) -> str:
-        """The prefix that most names in the files have before the family's names."""
+        """The commonest prefix in the files before the family's names."""
         prefixes = Counter(
             stored.name[: -len(name)]
             for name, stored in self.raw.tensors.items()

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _LONGEST_SEARCH = 4_000
-"""The most names that a name is compared with."""
+"""Most names that one name is compared with."""
 
 
 def nearest(name: str, others: Iterable[str], n: int = 2) -> tuple[str, ...]:
-    """The names that share most parts with this one, and at least half of them; best first."""
+    """The names that share the most parts with this one, at least half of them, best first."""
     parts = _parts(name)
     scored = []
     for index, other in enumerate(others):

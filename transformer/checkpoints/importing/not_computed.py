@@ -1,4 +1,4 @@
-"""Kinds of models that Headlight's does not compute, and the additional feature of each."""
+"""Model types that Headlight's model does not cover, and what each one has in addition."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ MISSING: Mapping[str, str] = {
     "zamba": _STATE_SPACE,
     "zamba2": _STATE_SPACE,
 }
-"""model_type in config.json -> the feature of a model of that type, in words."""
+"""model_type in config.json -> what models of that type have in addition, in words."""
 
 
 def refusal(raw: RawCheckpoint) -> str:
@@ -131,13 +131,10 @@ def refusal(raw: RawCheckpoint) -> str:
 
 
 def missing_by_name(names: Iterable[str]) -> str:
-    """The type in MISSING that most tensor names begin with.
+    """The type in MISSING that begins more than half of the tensors' names; empty if none does.
 
     Args:
-        names: the names in the files.
-
-    Returns:
-        Empty if they begin with none.
+        names: the tensors', as stored in the files.
     """
     counts = Counter(name.partition(".")[0] for name in names)
     first, times = counts.most_common(1)[0] if counts else ("", 0)

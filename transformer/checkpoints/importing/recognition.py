@@ -1,4 +1,4 @@
-"""A checkpoint's family, its configuration, and how its names match, without reading a weight."""
+"""Recognises a checkpoint's family, its configuration and how its names fit, without reading a weight."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from transformer.model.transformer import Transformer
 
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
-"""Modules that only wrap another one: DataParallel, torch.compile, FSDP, checkpointing."""
+"""Modules that only wrap another: DataParallel, torch.compile, FSDP, checkpointing."""
 
 WEIGHTS = "weights"
-"""The question which of several weights to use; its answer is needed when a file is read."""
+"""The question which of several sets of weights to load; the answer is needed when a file is read."""
 
 _MOST_LAYERS = 1_000
 _LARGEST_TABLE = 2**23
-"""Largest computed sinusoid table, in numbers: 32 MiB, and six times that during computation."""
+"""Most numbers in a computed table of sinusoids: 32 MiB, and six times as much while computing it."""
 _LONGEST_DISTANCE = 2**20
-"""Largest distance of relative positions, since a table of their buckets is computed."""
+"""Largest relative distance, because a bucket table of that length is computed."""
 
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """The result of an import before weights are read.
+    """What is known before any weight is read.
 
     Attributes:
         report: on the configuration and names.
         weights: how to fill the skeleton.
-        skeleton: the model without memory for its weights.
+        skeleton: the model, without memory for its weights.
     """
 
     report: ImportReport
@@ -55,13 +55,13 @@ class ImportPlan:
 
 
 def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
-    """Find out what a checkpoint is and how to turn it into our model.
+    """Identify a checkpoint and plan how to load it into our model.
 
     Raises:
-        CheckpointError: for an unknown layout, a model that Headlight can't compute, wrong answers.
+        CheckpointError: for an unknown layout, a model that ours does not compute, or invalid answers.
     """
     family, draft, config = described(raw, answers)
-    # Imported here because it imports torch; refusals come earlier.
+    # Imported here because it imports torch, which rejected checkpoints don't need.
     from transformer.checkpoints.importing.mapping import plan_weights, skeleton
 
     model = skeleton(config)
@@ -88,10 +88,10 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
 def described(
     raw: RawCheckpoint, answers: Mapping[str, Any]
 ) -> tuple[Family, ConfigDraft, TransformerConfig]:
-    """Find a checkpoint's family and the model that it describes, without torch.
+    """Identify a checkpoint's family and the model it describes, without torch.
 
     Raises:
-        CheckpointError: as `plan_import` does.
+        CheckpointError: as in `plan_import`.
     """
     family, draft = _begin(recognise(raw), answers)
     _ask_weights(draft)
@@ -102,18 +102,18 @@ def described(
 
 
 def wanted_weights(answers: Mapping[str, Any] | None) -> str:
-    """The weights to read from a file, if a trainer saved several."""
+    """Which weights to read from a file in which a trainer saved several sets."""
     wanted = (answers or {}).get(WEIGHTS)
     return wanted if isinstance(wanted, str) else ""
 
 
 def with_mapping(raw: RawCheckpoint, mapping: str | None) -> RawCheckpoint:
-    """The checkpoint with this mapping file instead of its own, if it has one."""
+    """The checkpoint with `mapping` as its mapping file, replacing its own if it has one."""
     return raw if mapping is None else replace(raw, texts={**raw.texts, MAPPING: mapping})
 
 
 def _ask_weights(draft: ConfigDraft) -> None:
-    """Record which weights were taken, if a trainer saved several versions of a model."""
+    """Record which weights were chosen, if a trainer saved several versions of a model."""
     if draft.raw.choices:
         draft.ask(
             WEIGHTS,
@@ -129,10 +129,10 @@ Candidate = tuple[Family, RawCheckpoint]
 
 
 def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
-    """Find the possible families of a checkpoint, by its names without wrappers.
+    """Find the families that a checkpoint may belong to, by its names without wrappers.
 
     Returns:
-        One family, or several of the same kin if nothing distinguishes them, the likely one first.
+        One family, or several of the same kin if nothing distinguishes them, likely ones first.
 
     Raises:
         CheckpointError: when there is none.
@@ -154,7 +154,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
-    """The first matching family, and matching ones of its kin, the likely one first."""
+    """The first family that matches, and others of its kin that match too, likely ones first."""
     found: list[Candidate] = []
     for family in FAMILIES:
         if found and (not family.kin or family.kin != found[0][0].kin):
@@ -166,7 +166,7 @@ def _matching(raw: RawCheckpoint) -> list[Candidate]:
 
 
 def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Family, ConfigDraft]:
-    """The family and its draft; if several families are possible, the user is asked."""
+    """The family and its draft; if there are several families, the user is asked to choose."""
     by_name = {family.name: (family, view) for family, view in found}
     family, view = found[0]
     draft = ConfigDraft(view, answers)
@@ -187,10 +187,10 @@ def _with_trait(family: Family) -> str:
 
 
 def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:
-    """The checkpoint under the names used by its mapping file: the files', or those without wrappers.
+    """The checkpoint under the names in its mapping file: as stored, or without wrappers.
 
     Raises:
-        CheckpointError: when none of its patterns matches either.
+        CheckpointError: when no pattern matches either of them.
     """
     for view in (raw, replace(raw, tensors=plain)):
         if own.matches(view):
@@ -202,15 +202,15 @@ def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTen
 
 
 def unwrapped(name: str) -> str:
-    """The name without wrappers, anywhere in it."""
+    """The name without wrapper modules, wherever they are in it."""
     return ".".join(part for part in name.split(".") if part not in WRAPPERS)
 
 
 def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
-    """Prefixes that may be removed from names, the shortest first.
+    """Prefixes that may be removed from names, the safest first.
 
-    First none; then those of all names, part by part ("model.", "model.net."); then those of more than half
-    of the names, for files that contain more than the model.
+    First the empty one; then those common to all names, growing by one part ("model.", "model.net."); then
+    those of more than half of the names, for files that contain more than the model.
     """
     yield ""
     counts: Counter[str] = Counter()
@@ -226,7 +226,7 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
 
 _SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
 _SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
-"""Model type -> the family with its tensor names."""
+"""Model type -> the family that has its tensor names."""
 
 
 def _unknown(raw: RawCheckpoint) -> str:
@@ -265,10 +265,10 @@ def _first_names(raw: RawCheckpoint) -> str:
 
 
 def _check_cost(config: TransformerConfig) -> None:
-    """Refuse sizes that would cost too much time or memory, before names and shapes are compared.
+    """Reject sizes that would take too much time or memory, before names and shapes are compared.
 
     Raises:
-        CheckpointError: for more layers than any model has, or larger sizes.
+        CheckpointError: for more layers than any model has, or sizes beyond the limits.
     """
     layers = config.n_encoder_layers + config.n_decoder_layers
     if layers > _MOST_LAYERS:

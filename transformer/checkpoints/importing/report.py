@@ -1,4 +1,4 @@
-"""The report on an import: the source of each setting, the questions, the matched names."""
+"""The report on an import: the source of each setting, the questions asked, which names matched."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from transformer.loaded import GenerationSettings, LoadedModel
 
 SettingSource = Literal["config", "shapes", "answer", "assumed", "layout"]
-"""Source of a value: the checkpoint's configuration, the tensors, the user's answer, an unconfirmed guess, or
-the family, whose models all have it."""
+"""The source of a value: the checkpoint's configuration, the tensors, the user's answer, a guess that nobody
+confirmed, or the family, whose models all share it."""
 
 
 LAYOUT = "layout"
-"""Name of the question which of several families it is; other questions are that family's."""
+"""Name of the question which of several families a checkpoint belongs to; all others are the family's."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A value of the configuration and its source."""
+    """A value in the configuration, and its source."""
 
     name: str
     value: Any
@@ -43,10 +43,10 @@ class Question:
     """A question that the files don't answer.
 
     Attributes:
-        name: the name in `answers`.
+        name: the key for its answer.
         text: the question.
-        why: why it can't be read from the files, and what depends on it.
-        options: likely answers, the most likely first.
+        why: why the files don't say, and what depends on it.
+        options: likely answers, the likeliest first.
         value: the answer that was used.
         answered: True if the user gave it; otherwise the likeliest was assumed.
     """
@@ -61,10 +61,10 @@ class Question:
 
 @dataclass(frozen=True)
 class KeyProblem:
-    """A tensor that is missing, unexpected or of another shape, by the files' names.
+    """A tensor that is missing, unexpected or of the wrong shape.
 
     Attributes:
-        name: the tensor's name.
+        name: the tensor's, as in the files.
         detail: what is wrong with it.
         nearest: the most similar names, of the model for a tensor, of the files for a weight.
     """
@@ -84,12 +84,12 @@ class UnusedKey:
 
 @dataclass(frozen=True)
 class TiedKey:
-    """A tensor that the model ties to another, but that is stored separately.
+    """A tensor that is tied to another in the model but stored separately.
 
     Attributes:
-        name: the copy's, which is not used.
+        name: the unused copy's.
         to: the tensor that is used.
-        equal: True if both have the same numbers; None before they are read.
+        equal: whether their values are equal; None before they are read.
     """
 
     name: str
@@ -99,7 +99,7 @@ class TiedKey:
 
 @dataclass(frozen=True)
 class KeyReport:
-    """How the files' names and shapes match the model."""
+    """How the files' names and shapes fit the model."""
 
     missing: tuple[KeyProblem, ...] = ()
     unexpected: tuple[KeyProblem, ...] = ()
@@ -119,12 +119,12 @@ class ImportReport:
 
     Attributes:
         family: `Family.name`.
-        family_label: its name for users.
+        family_label: the name that users see.
         config: the model's configuration.
-        settings: the source of each value.
-        questions: the questions asked, with the answers used.
-        keys: how names and shapes match.
-        generation: the makers' generation settings.
+        settings: each value with its source.
+        questions: those asked, with the answers used.
+        keys: how names and shapes fit.
+        generation: the makers' decoding settings.
         notes: sentences for the user.
     """
 
@@ -139,13 +139,13 @@ class ImportReport:
 
     @property
     def assumed(self) -> tuple[Question, ...]:
-        """The unanswered questions, for which the likely answer was assumed."""
+        """The unanswered questions, for which the likeliest answer was assumed."""
         return tuple(question for question in self.questions if not question.answered)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """An imported checkpoint; `loaded` is None if weights are missing or of another shape."""
+    """An imported checkpoint; `loaded` is None if weights are missing or have the wrong shape."""
 
     loaded: LoadedModel | None
     report: ImportReport

@@ -1,4 +1,4 @@
-"""Questions that the state dict of a user's own module leaves open, and hints from its numbers."""
+"""Questions that the state dict of a user's own module leaves open, and hints from its values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ASSUMED_LENGTH = 1024
-"""Length used for a model whose sinusoids are not stored."""
+"""max_len of a model whose sinusoids are not stored."""
 _ROUNDING = 2e-3
 """Largest error of a sinusoid table computed in float32."""
 _COMPARED_ROWS = 2_048
-"""Longest position table; a longer one would need many times its file's size."""
+"""Most rows compared with sinusoids, whose computation would otherwise cost many times the file."""
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
-"""Usual ids of padding."""
+"""Usual padding ids are below this."""
 
 POSITIONS = ("src_positions", "tgt_positions")
 SINUSOIDS = "A table of sinusoids; our model computes its own."
@@ -44,7 +44,7 @@ def ask_norm_position(
     labels: Mapping[str, str] = _NORM_POSITIONS,
     why: str = f"{NOT_STORED} torch calls it norm_first.",
 ) -> None:
-    """Ask whether norms come before or after the sublayers; for the arguments see `ask_activation`."""
+    """Ask whether norms come before or after the sublayers; arguments as in `ask_activation`."""
     draft.ask("norm_position", "Do the norms come before or after the sublayers?", why, labels)
 
 
@@ -81,14 +81,14 @@ def ask_activation(
 
     Args:
         draft: to be filled in.
-        labels: our names -> what the user reads, the likeliest first.
+        labels: our names -> text for the user, the likeliest first.
         why: why the files don't say.
     """
     draft.ask("activation", "Which activation does the feed-forward have?", why, labels)
 
 
 def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
-    """Ask whether encoder layers are those of a decoder-only model."""
+    """Ask whether encoder layers belong to a decoder-only model."""
     return bool(
         draft.ask(
             "causal",
@@ -102,11 +102,11 @@ def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
 
 
 def ask_score_width(draft: ConfigDraft, labels: Mapping[str, str], where: str) -> None:
-    """Ask which width's root divides the scores.
+    """Ask which width's square root divides the scores.
 
     Args:
         draft: with d_model.
-        labels: "head" and "model" -> what the user reads, the likeliest first.
+        labels: "head" and "model" -> text for the user, the likeliest first.
         where: a sentence on where to look.
     """
     width = draft.ask(
@@ -121,7 +121,7 @@ def ask_score_width(draft: ConfigDraft, labels: Mapping[str, str], where: str) -
 
 
 def put_answered(draft: ConfigDraft, question: str, **values: Any) -> None:
-    """Fill in what follows from a question's answer, with the same source."""
+    """Fill in values that follow from a question's answer, with the same source."""
     for name, value in values.items():
         draft.put(name, value, draft.settings[question].source, f"{question}, above")
 
@@ -139,22 +139,22 @@ def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
 
 
 def stored_positions(raw: RawCheckpoint) -> list[str]:
-    """The position tables in the files, by their usual names in users' modules."""
+    """The position tables in the files, under their usual names in users' modules."""
     return [name for name in POSITIONS if name in raw.tensors]
 
 
 def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
-    """Ask what the positions are: a learned table, sinusoids, or none.
+    """Ask which kind the positions are: a learned table, sinusoids, or none.
 
     Args:
         draft: with d_model.
-        tables: names of stored tables of positions.
+        tables: names of stored position tables.
 
     Raises:
         CheckpointError: for a table that is a single row or number.
     """
     for name in tables:
-        draft.length(name, 1)  # refuses one that has no such axis
+        draft.length(name, 1)  # rejects one that has no such axis
     lengths = [max(draft.raw.tensors[name].shape[:-1]) for name in tables]
     if not tables:
         draft.put("max_len", ASSUMED_LENGTH, "assumed", "no table of positions is stored")
@@ -170,7 +170,7 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
         return
     draft.put("max_len", min(lengths), "shapes", f"rows of {draft.stored_name(tables[0])}")
     layouts = {sinusoid_layout(draft.raw.tensors[name]) for name in tables}
-    # One table learned and one computed: both can be used as they are stored.
+    # If one table is learned and the other computed, both can be used as stored.
     layout = layouts.pop() if len(layouts) == 1 else None
     why = f"the numbers of {draft.stored_name(tables[0])}"
     draft.put("positions", "sinusoidal" if layout else "learned", "shapes", why)
@@ -179,7 +179,7 @@ def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
 
 
 def sinusoid_layout(table: StoredTensor) -> str | None:
-    """The layout of the paper's sinusoids in a position table; None if it was learned."""
+    """How a position table orders the paper's sinusoids; None if it was learned."""
     d_model = table.shape[-1]
     if d_model % 2 or table.dtype not in _FLOATS:
         return None
@@ -197,7 +197,7 @@ def _is_close(one: Tensor, other: Tensor) -> bool:
 
 
 def ask_pad_id(draft: ConfigDraft, embedding: str | None, usual: int) -> None:
-    """Ask which id is padding; if one of the embedding's first rows is zero, it is that one."""
+    """Ask which id is padding; a zero row among the embedding's first ones is the likely answer."""
     zeros = [] if embedding is None else _zero_rows(draft.raw.tensors[embedding])
     ids = sorted(range(_FIRST_IDS), key=lambda index: (index not in zeros, index != usual, index))
     draft.ask(
@@ -215,9 +215,9 @@ def _zero_rows(embedding: StoredTensor) -> list[int]:
 
 
 def put_vocabularies(draft: ConfigDraft, *, stand_in: int | None = None) -> None:
-    """Fill in vocabulary sizes, ties and the generator, by the names that `arrange` gives.
+    """Fill in vocabulary sizes, ties and the generator, using the names given by `arrange`.
 
-    n_encoder_layers and n_decoder_layers must be filled in. The names are src_embedding, tgt_embedding and
+    Needs n_encoder_layers and n_decoder_layers. The names are src_embedding, tgt_embedding and
     generator.weight.
 
     Args:

@@ -1,4 +1,4 @@
-"""Questions that weights with rotary positions and grouped key and value heads leave open."""
+"""Questions that weights with rotary positions and grouped key/value heads leave open."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def ask_grouped_heads(draft: ConfigDraft, q_rows: int, k_rows: int, usual_width:
         draft: to be filled in.
         q_rows: rows of layer 0's query matrix.
         k_rows: rows of its key matrix, which may have fewer heads.
-        usual_width: of a head, if the family has one: the likely answer.
+        usual_width: the family's usual head width, if any: the likely answer.
 
     Raises:
-        CheckpointError: when they can't be divided into heads.
+        CheckpointError: when they can't be divided this way.
     """
     possible = _possible_heads(q_rows, k_rows)
     n_heads = draft.ask(
@@ -49,7 +49,7 @@ def put_grouped_heads(draft: ConfigDraft, n_heads: int, q_rows: int, k_rows: int
 
 
 def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
-    """Numbers of query heads, likely ones first, that give a whole number of key heads of even width.
+    """Possible numbers of query heads, likely ones first: head width is even and divides the rows of keys.
 
     Raises:
         CheckpointError: when there is none.
@@ -68,7 +68,7 @@ def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
 
 
 def ask_base(draft: ConfigDraft, labels: Mapping[float, str], likely: float | None = None) -> None:
-    """Ask for the base of the rotation; for `labels` and `likely` see `ConfigDraft.ask`."""
+    """Ask for the base of the rotation; `labels` and `likely` as in `ConfigDraft.ask`."""
     draft.ask(
         "position_base",
         "What is the base of the rotary positions (rope_theta)?",
@@ -79,7 +79,7 @@ def ask_base(draft: ConfigDraft, labels: Mapping[float, str], likely: float | No
 
 
 def ask_length(draft: ConfigDraft, *likely: int) -> None:
-    """Ask how long a text may be, the likely answer first."""
+    """Ask for the maximum length of a text, the likely answer first."""
     draft.ask(
         "max_len",
         "How many tokens may a text have?",

@@ -1,4 +1,4 @@
-"""Our own folders: names, shapes and config.json are already the model's."""
+"""Headlight's own folders: names, shapes and config.json are already the model's."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """Read the saved configuration.
+    """Fill in the configuration as saved.
 
     Raises:
-        CheckpointError: when it is no valid configuration, or answers were given.
+        CheckpointError: when it is invalid, or answers were given.
     """
     if draft.answers:
         raise CheckpointError(

@@ -1,1 +1,1 @@
-"""Layouts of Hugging Face's transformers: a config.json says most of what the weights don't."""
+"""Layouts in Hugging Face's transformers: config.json has most settings that the weights lack."""

@@ -18,7 +18,7 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
-"""Their names of activations -> ours."""
+"""Activation names in transformers -> ours."""
 
 CLASSIFIER = "A head for another task than predicting words; Headlight shows the model below it."
 POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
@@ -30,6 +30,15 @@ def classifiers(*modules: str) -> dict[str, str]:
     return {f"{module}.{part}": CLASSIFIER for module in modules for part in ("weight", "bias")}
 
 
+def note_on_lookalikes(draft: ConfigDraft, others: str) -> None:
+    """Add a note that other models have the same names, if there is no config.json to tell them apart."""
+    if draft.config is None:
+        draft.note(
+            f"{others} have weights of the same names and compute something else. If this is one of them the "
+            "numbers are wrong: open the whole folder with its config.json to be sure."
+        )
+
+
 _LABELS = {
     "gelu": "GELU (gelu)",
     "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",
@@ -39,12 +48,12 @@ _LABELS = {
 
 
 def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
-    """Fill in the activation: config.json's, or else the answer to a question.
+    """Fill in the activation from config.json, or else from the answer to a question.
 
     Args:
         draft: to be filled in.
-        key: the attribute of config.json.
-        usual: the family's default, in Hugging Face's words.
+        key: the attribute in config.json.
+        usual: the family's usual activation, by its name in transformers.
     """
     if draft.config is None:
         ask_usual_activation(draft, ACTIVATIONS[usual])
@@ -67,12 +76,12 @@ _OTHER_TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForQuest
 
 
 def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
-    """True if, as far as known, a model without a stored generator uses its embedding as one.
+    """True if a model without a stored generator ties it: no class name or other head says otherwise.
 
     Args:
         raw: the checkpoint.
         heads: tensors of heads for other tasks.
-        bare: config.json's name for the model without a head.
+        bare: names in config.json of the models without a head.
     """
     told = raw.json("config.json").get("architectures")
     name = str(told[0]) if isinstance(told, list) and told else ""
@@ -81,7 +90,7 @@ def is_for_words(raw: RawCheckpoint, heads: Iterable[str], *bare: str) -> bool:
 
 
 def put_no_generator(draft: ConfigDraft) -> None:
-    """Record that the files have only the model, without a generator."""
+    """Fill in that the files have no generator, the layer from hidden states to words."""
     draft.put("has_generator", False, "shapes", "there is no lm_head.weight")
     draft.put("tie_generator", False, "shapes", "there is no lm_head.weight")
     draft.note(

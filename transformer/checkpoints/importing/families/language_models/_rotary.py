@@ -1,4 +1,4 @@
-"""Usual settings of Llama outside Hugging Face's layout: bases, lengths, stretched wavelengths."""
+"""Usual values of Llama in layouts other than Hugging Face's: bases, lengths, stretched wavelengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LENGTHS = (2048, 4096, 8192)
 
 
 def ask_stretch(draft: ConfigDraft) -> None:
-    """Ask how much Llama 3 stretches its long wavelengths, which differs between versions."""
+    """Ask how much Llama 3 stretches its long wavelengths, which depends on its version."""
     likely = {2048: 32.0, 3072: 32.0, 4096: 8.0}.get(draft["d_model"], 1.0)
     draft.ask(
         "rotary_stretch",
@@ -25,7 +25,7 @@ def ask_stretch(draft: ConfigDraft) -> None:
 
 
 def put_stretched_range(draft: ConfigDraft) -> None:
-    """Fill in which wavelengths are stretched, the same in every version of Llama 3."""
+    """Fill in which wavelengths are stretched: the same in every version of Llama 3."""
     if draft["rotary_stretch"] != 1:
         draft.layout(
             "every Llama 3.1 and 3.2", stretch_start=_TRAINED / _OFTEN, stretch_full=_TRAINED / _RARE

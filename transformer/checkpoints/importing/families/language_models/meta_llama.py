@@ -1,7 +1,7 @@
 """Llama as Meta released it (consolidated.00.pth with params.json), and llama2.c (Karpathy 2023).
 
-Rotated pairs are adjacent, as in our model. llama2.c stores its sizes in model_args next to the weights and
-ties the generator to the embedding; Meta's files have both. The rest is asked.
+Rotated pairs are neighbours, as in our model. llama2.c saves its sizes in model_args next to the weights and
+ties the generator to the embedding; Meta's files store both matrices. Settings in neither file are asked for.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _GATE = "layers.0.feed_forward.w1.weight"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if tensors have Meta's names and a gated feed-forward."""
+    """True if there are Meta's names and the gated feed-forward."""
     return {_WORDS, _QUERIES, _GATE} <= raw.tensors.keys()
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """Read params.json or model_args, the shapes, and answers if both are missing."""
+    """Read params.json or model_args and the shapes, and ask for what they lack."""
     raw = draft.raw
     draft.config = told = _told(raw)
     draft.size("d_model", "dim", _WORDS, 1)
@@ -89,7 +89,7 @@ def _rows(draft: ConfigDraft) -> tuple[int, int]:
 
 
 def _told(raw: RawCheckpoint) -> ForeignConfig | None:
-    """Meta's params.json, or the settings that llama2.c's trainer saves with the weights."""
+    """params.json in Meta's folders, or the model_args that llama2.c's trainer saves with the weights."""
     if PARAMS in raw.texts:
         return ForeignConfig(raw.json(PARAMS), PARAMS)
     saved = raw.extras.get("model_args")

@@ -1,8 +1,8 @@
-"""The models of Raschka's book "Build a Large Language Model (From Scratch)" (rasbt/LLMs-from-scratch).
+"""The models in Raschka's book "Build a Large Language Model (From Scratch)" (rasbt/LLMs-from-scratch).
 
-The book's GPT is GPT-2 with an untied generator and optional biases of queries, keys and values. The Llama
-and Qwen 3 in its chapter 5 have the same module names, with a gated feed-forward (fc1, fc2, fc3) and rotary
-positions whose pairs are half a head apart.
+The book's GPT is GPT-2 with a separate generator; biases of queries, keys and values are optional. The Llama
+and Qwen 3 that follow in its chapter 5 have the same module names, with a gated feed-forward (fc1, fc2, fc3)
+and rotary positions whose pairs are half a head apart.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ _ACTIVATIONS = {
 
 
 def is_gpt(raw: RawCheckpoint) -> bool:
-    """True if tensors have the book's names and its plain feed-forward."""
+    """True if there are the book's names and its plain feed-forward."""
     return {_WORDS, _QUERIES, _GPT_IN} <= raw.tensors.keys()
 
 
 def is_rotary(raw: RawCheckpoint) -> bool:
-    """True if tensors have the book's names and its Llama's gated feed-forward."""
+    """True if there are the book's names and its Llama's gated feed-forward."""
     return {_WORDS, _QUERIES, _GATE} <= raw.tensors.keys()
 
 
@@ -152,7 +152,7 @@ def _read_sizes(draft: ConfigDraft, into_feed_forward: str, why: str) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Biases of 0 for these: the book's GPT has all others, and these only with qkv_bias."""
+    """Unless qkv_bias is on, the book's GPT has biases everywhere except in these."""
     has_bias = "trf_blocks.0.att.W_query.bias" in raw.tensors
     return {} if has_bias else {f"decoder.layers.{{}}.self_attn.w_{m}.bias": "zeros" for m in "qkv"}
 

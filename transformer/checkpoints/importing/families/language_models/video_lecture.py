@@ -1,7 +1,8 @@
 """The GPT of Karpathy's lecture "Let's build GPT" (github.com/karpathy/ng-video-lecture).
 
-A pre-norm decoder with learned positions. Each head has its own matrices, and the generator has a bias. The
-lecture divides scores by the root of the model's width, later versions by the root of a head's.
+A pre-norm decoder with learned positions. Each head has its own matrices, and the generator has a bias.
+Scores are divided by the square root of the model's width in the lecture, of the head's width in later
+versions.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Biases of 0 for the heads; only the output projection has one."""
+    """Heads have no biases; the layer after them has one."""
     has_bias = f"{_HEAD}.bias" in raw.tensors
     return {} if has_bias else {f"decoder.layers.{{}}.self_attn.w_{m}.bias": "zeros" for m in "qkv"}
 

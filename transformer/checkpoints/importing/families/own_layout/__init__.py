@@ -1,1 +1,1 @@
-"""Layouts that users describe themselves: a mapping file says which of our weights each tensor is."""
+"""Layouts that users describe themselves: a mapping file names our weight for each tensor."""

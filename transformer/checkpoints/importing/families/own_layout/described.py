@@ -1,4 +1,4 @@
-"""From a mapping file to a family: sizes come from shapes, the rest from the file or answers."""
+"""From a mapping file to a family: sizes are read from shapes, the rest from the file or from answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def described_by_user(raw: RawCheckpoint) -> Family | None:
     """The family described by the checkpoint's mapping file; None without one.
 
     Raises:
-        CheckpointError: for a mapping file that can't be read.
+        CheckpointError: for an invalid mapping file.
     """
     text = raw.texts.get(MAPPING)
     return None if text is None else _family(str(text))
@@ -49,14 +49,14 @@ def _family(text: str) -> Family:
 
 
 def _stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Zeros for the betas, if the file has none at all."""
+    """Zeros for the beta of norms, if no norm in the files has one."""
     file = read_mapping_file(str(raw.texts[MAPPING]))
     has_beta = any(name.endswith(".beta") for into in _present(raw, file) for name in into)
     return {} if has_beta else {name: "zeros" for name in weight_names() if name.endswith(".beta")}
 
 
 def _present(raw: RawCheckpoint, file: MappingFile) -> dict[tuple[str, ...], tuple[StoredTensor, Into]]:
-    """Our names found in the files -> the tensor with their numbers, and its layout."""
+    """Our names that tensors in the files provide -> the tensor and how it is converted."""
     patterns = Patterns(file.names)
     found: dict[tuple[str, ...], tuple[StoredTensor, Into]] = {}
     for name, stored in raw.tensors.items():
@@ -109,7 +109,7 @@ class _Reading:
                 ask()
 
     def _sizes(self) -> None:
-        """Fill in sizes missing in the mapping file, from the shapes.
+        """Fill in sizes missing from the mapping file, from the shapes.
 
         Raises:
             CheckpointError: when the shapes don't give them.
@@ -126,7 +126,7 @@ class _Reading:
         self._size("d_model", f"{stack}.layers.0.feed_forward.w_1.weight", 1)
 
     def _grouped_heads(self) -> None:
-        """Fill in head width and key heads, if the rows of queries and keys differ from the defaults."""
+        """Fill in head width and key heads where the rows of queries and keys differ from d_model."""
         layer = "encoder" if self.draft["n_encoder_layers"] else "decoder"
         q_rows, k_rows = (self._rows(f"{layer}.layers.0.self_attn.w_{part}.weight") for part in "qk")
         n_heads, d_model = self.draft["n_heads"], self.draft["d_model"]
@@ -138,7 +138,7 @@ class _Reading:
             self._shape("n_kv_heads", k_rows // d_head, "rows of keys over the width of a head")
 
     def _rows(self, ours: str) -> int | None:
-        """Rows of a matrix stored alone; None if it is part of another."""
+        """Rows of a matrix stored on its own; None if it is part of another."""
         stored, into = self.tensors.get(ours, (None, None))
         if stored is None or into is None or len(into.names) > 1 or len(stored.shape) != 2:
             return None
@@ -149,7 +149,7 @@ class _Reading:
         if not self.draft[f"n_{stack}_layers"]:
             self._shape(f"{side}_vocab_size", 0, "there is no such stack")
             return
-        if embedding not in self.tensors and side == "tgt":  # shared with the source's
+        if embedding not in self.tensors and side == "tgt":  # shared with the source
             embedding = "generator.weight" if "generator.weight" in self.tensors else "src_embedding.weight"
         self._size(f"{side}_vocab_size", embedding, 0)
 
@@ -175,7 +175,7 @@ class _Reading:
             self.draft.put(name, value, "shapes", why)
 
     def _parts(self) -> None:
-        """Fill in which parts the model has: those with tensors."""
+        """Fill in which parts the model has: those that tensors map to."""
         has, draft = self.patterns, self.draft
 
         def ends(stack: str) -> bool:

@@ -1,4 +1,4 @@
-"""A mapping file: from the tensors' names to ours, and settings that the weights don't reveal.
+"""A mapping file: from tensor names to ours, and the settings that weights don't reveal.
 
 ::
 
@@ -15,7 +15,7 @@
     config:
       n_heads: 4
 
-docs/checkpoints.md has all of it.
+The full format is in docs/checkpoints.md.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "None": (type(None),),
     "tuple[float, ...]": (tuple,),
 }
-"""Types of a field -> allowed types of its value; all other fields are text."""
+"""Types of a field -> types that its value may have; all other fields are text."""
 
 TRANSFORMS: Mapping[str, Transform] = {
     "as_it_is": as_it_is,
@@ -68,11 +68,11 @@ TRANSFORMS: Mapping[str, Transform] = {
     "rotated_pairs_side_by_side": rotated_pairs_side_by_side,
     "table_of_positions": table_of_positions,
 }
-"""Names of tensor layouts in a mapping file; see `family`. There is also `without_first_rows`, which needs a
-number of rows."""
+"""Names in mapping files for the layouts of stored tensors; see `family`. `without_first_rows`, which needs a
+number of rows, is accepted too."""
 
 _OF_BIASES: Mapping[Transform, Transform] = {transposed: as_it_is, three_blocks_of_columns: three_blocks}
-"""Layout of a matrix -> layout of its bias, which has no columns."""
+"""A bias has no columns: its layout when its matrix is stored by columns."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class MappingFile:
     """The contents of a mapping file.
 
     Attributes:
-        names: see `family.Renames`; module names are expanded.
-        ignored: foreign names not needed by the model -> the reason.
+        names: as in `family.Renames`, with modules expanded to their weights.
+        ignored: foreign names that the model does not need, and why.
         config: the given fields of TransformerConfig.
     """
 
@@ -112,7 +112,7 @@ def read_mapping_file(text: str) -> MappingFile:
     """Read a mapping file.
 
     Raises:
-        CheckpointError: naming the line, the key, and the nearest name for an unknown one.
+        CheckpointError: with the line, the key, and the nearest name to an unknown one.
     """
     root = read_yaml(text, WHAT)
     sections = _dictionary(root, "the file")
@@ -178,7 +178,7 @@ def _transform(parts: Mapping[str, Node], node: Node) -> Transform:
 
 
 def _check_foreign(theirs: str, node: Node) -> None:
-    """Refuse braces that are not for a layer's number, and so many that a name could match in many ways."""
+    """Reject braces other than {} for layer numbers, and so many {} that a name could match in many ways."""
     rest = theirs.replace("{}", "")
     if "{" in rest or "}" in rest or "{}{}" in theirs or theirs.count("{}") > _MOST_NUMBERS:
         raise _error(
@@ -213,7 +213,7 @@ def _config(section: Node) -> Iterator[tuple[str, Any]]:
 
 
 def _value(name: str, node: Node) -> Any:
-    """A value, checked for its field's type and for possible sizes."""
+    """A value of its field's type; sizes that no model can have are rejected."""
     value = node.value
     if isinstance(value, list):
         value = tuple(item.value for item in value)

@@ -1,4 +1,4 @@
-"""The target names of a mapping file: our weights, and the modules that contain them."""
+"""Names that a mapping file may map to: our weights, and the modules that contain them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _SMALL = TransformerConfig(
 )
 _NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.)")
 PARTS = ("weight", "bias", "gamma", "beta")
-"""Parameters of a linear layer, and of a norm."""
+"""Parameters of a linear layer and of a norm."""
 
 
 def pattern_of(name: str) -> str:
-    """The name with {} for a layer's number."""
+    """The name with {} for the layer number."""
     return _NUMBER.sub("{}", name)
 
 
 @cache
 def weight_names() -> frozenset[str]:
-    """The names of all weights that our models can have, with {} for a layer's number."""
-    # Only here, because it imports torch: refusals without a mapping file don't need it.
+    """The names of all weights that our models can have, with {} for the layer number."""
+    # Imported here because it imports torch, which files without a mapping file don't need.
     from transformer.checkpoints.importing.mapping import skeleton
 
     everything = replace(

@@ -1,7 +1,7 @@
-"""The part of YAML (and JSON) that settings need: mappings, lists and plain values, with their lines.
+"""The part of YAML, and so of JSON, that settings need: mappings, lists and plain values, with their lines.
 
-Anything that could make a document dangerous or large (anchors, aliases, tags, several documents, deep
-nesting) is refused: only text, numbers, true, false and null are constructed.
+Anything that could make a document dangerous or huge (anchors, aliases, tags, several documents, deep
+nesting) is rejected: only text, numbers, true, false and null are constructed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Node:
 
     Attributes:
         value: as above.
-        line: its first line, counted from 1.
+        line: where it begins, counted from 1.
     """
 
     value: Any
@@ -42,7 +42,7 @@ def read_yaml(text: str, what: str) -> Node:
         what: its name in messages: "The mapping file".
 
     Raises:
-        CheckpointError: naming the line, for invalid YAML or a feature not supported here.
+        CheckpointError: with the line, for invalid or unsupported YAML.
     """
     if len(text) > MAX_CHARACTERS:
         raise CheckpointError(f"{what} has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
@@ -112,7 +112,7 @@ class _Reader:
 
 
 def _plain(text: str) -> Any:
-    """A value without quotes: a number (including 1e-5, which is text in YAML 1.1), a constant, or text."""
+    """An unquoted value: a number (also 1e-5, which YAML 1.1 reads as text), a constant, or text."""
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]
     if len(text) <= 40 and text[:1] in "+-.0123456789":

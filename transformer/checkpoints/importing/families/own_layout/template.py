@@ -1,4 +1,4 @@
-"""A mapping file to fill in: every name pattern of a checkpoint, with our name where it can be guessed."""
+"""A mapping file to fill in: each pattern in a checkpoint's names, with our name where it can be guessed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def template(raw: RawCheckpoint) -> str:
     """The text of a mapping file for a checkpoint.
 
     Raises:
-        CheckpointError: when a name can't be one of its keys.
+        CheckpointError: when a name can't be a key in it.
     """
     found = look(raw.tensors)
     lines = [_HEAD + "names:"]
@@ -74,7 +74,7 @@ _Guess = tuple[str, tuple[str, ...] | None]
 
 
 def _modules(guesses: list[_Guess]) -> list[_Guess]:
-    """Each pattern once: a bias belongs to its weight."""
+    """Each pattern once: a weight and its bias share one."""
     named: dict[str, tuple[str, ...] | None] = {}
     for theirs, ours in guesses:
         named.setdefault(theirs, ours)
@@ -123,7 +123,7 @@ def _outside(found: Found) -> Iterator[_Guess]:
     embeddings: set[str] = set()
     for name, shape in found.outside.items():
         low, module = name.lower(), name.rpartition(".")[0] or name
-        has_bias = f"{module}.bias" in found.outside  # which no embedding has
+        has_bias = f"{module}.bias" in found.outside  # which embeddings don't have
         side = "decoder" if sides == {"decoder"} or _DECODER.search(low) else "encoder"
         embedding = "src_embedding" if side == "encoder" else "tgt_embedding"
         if is_norm(name, shape):

@@ -1,4 +1,4 @@
-"""The description of an unknown layout: what was found, the nearest layout, what can be done."""
+"""The message about files of unknown layout: what they contain, the nearest layout, what the user can do."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LAYER = re.compile(rf"(?:^|(?<=\.)){LAYER_NUMBER}\.")
 _MOST_STACKS = 4
 _MOST_NAMES = 8
 _MOST_TENSORS = 20_000
-"""The number of tensors whose names are examined."""
+"""Most tensors whose names are examined."""
 _NEAR = 0.3
-"""Share of common words from which a layout is called the nearest."""
+"""Smallest share of common words at which a layout is called the nearest."""
 _NORM = re.compile(r"norm|ln|alpha|gamma|scale")
 _ATTENTION = re.compile(
     r"attn|attention|multi_?head"
@@ -28,12 +28,12 @@ _ATTENTION = re.compile(
 
 @dataclass
 class Stack:
-    """Layers numbered after the same prefix.
+    """Numbered layers with a common prefix.
 
     Attributes:
         prefix: the part before the number, with the dot: "blocks.".
         depth: one more than the highest number.
-        names: names of the tensors in a layer -> the shape in the first layer.
+        names: names inside a layer -> the shape of the first such tensor.
     """
 
     prefix: str
@@ -43,11 +43,11 @@ class Stack:
 
 @dataclass
 class Found:
-    """The structure of a checkpoint, by names and shapes alone.
+    """What the files contain, by names and shapes alone.
 
     Attributes:
-        stacks: the one with the most names first.
-        outside: tensors that are in no stack.
+        stacks: the largest first, by names times layers.
+        outside: tensors outside all stacks, with their shapes.
         d_model: the likely width of the model; 0 if unknown.
     """
 
@@ -57,7 +57,7 @@ class Found:
 
 
 def look(tensors: Mapping[str, StoredTensor]) -> Found:
-    """Sort tensors into stacks of numbered layers and those outside."""
+    """Sort tensors into stacks of numbered layers and the rest."""
     stacks: dict[str, Stack] = {}
     outside: dict[str, tuple[int, ...]] = {}
     lengths: Counter[int] = Counter()
@@ -75,7 +75,7 @@ def look(tensors: Mapping[str, StoredTensor]) -> Found:
 
 
 def describe(raw: RawCheckpoint, families: Iterable[Family]) -> str:
-    """A text for the user: the files' contents, the nearest known layout, and how to describe one's own."""
+    """Lines for the user: what the files contain, the nearest known layout, and how to describe one's own."""
     found = look(raw.tensors)
     lines = ["No known layout. The files hold:"]
     lines += [_stack(stack) for stack in found.stacks[:_MOST_STACKS]]
@@ -108,12 +108,12 @@ def _stack(stack: Stack) -> str:
 
 
 def is_norm(name: str, shape: tuple[int, ...]) -> bool:
-    """True if it has the name and shape of a norm's parameter."""
+    """True if a tensor has a name and the shape of a norm's parameter."""
     return len(shape) == 1 and _NORM.search(name.lower()) is not None
 
 
 def is_attention(name: str) -> bool:
-    """True if it has the name of a part of attention."""
+    """True if the name looks like part of an attention."""
     return _ATTENTION.search(name.lower()) is not None
 
 

@@ -1,4 +1,4 @@
-"""The stacks of x-transformers, with consecutively numbered sublayers, renamed by layer."""
+"""Renames the stacks of x-transformers, which number sublayers, to names by layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint, Sto
 from transformer.errors import CheckpointError, shown
 
 OFFSET, HALVES = "gamma_less_1", "halves"
-"""Names that replace gamma and weight if an answer says that they are stored differently."""
+"""Replace gamma and weight in names, where the answers say that they are stored differently."""
 
 _SUBLAYER = re.compile(rf"attn_layers\.layers\.{LAYER_NUMBER}\.([01])\.(.+)")
 _NORM = re.compile(r"([012])\.(.+)")
@@ -49,7 +49,7 @@ _OF_THE_WRAPPER = (
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Name the sublayers by layer and the rest by part; a lone stack is assumed to be a decoder.
+    """Rename sublayers by layer, and the rest by its part; a single stack is taken for a decoder.
 
     Raises:
         CheckpointError: for sublayers not in the paper's order.
@@ -76,7 +76,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def _block(raw: RawCheckpoint, prefix: str) -> tuple[str, ...]:
-    """The sublayers of one layer, which must be the same in all layers."""
+    """The sublayers of one layer; they must be the same in all layers."""
     start = f"{prefix}attn_layers.layers."
     count = min(raw.layer_count(start), _MOST)
     is_attention = [f"{start}{i}.1.to_q.weight" in raw.tensors for i in range(count)]
@@ -121,10 +121,10 @@ def _arranged(name: str, stack: str, block: tuple[str, ...]) -> str:
 
 
 def refuse_other_options(raw: RawCheckpoint, renames: Renames, ignored: Mapping[str, str]) -> None:
-    """Refuse a tensor of the stacks that our model has no weight for: it would change the computation.
+    """Reject tensors of the stacks that our model has no use for: they would change the computation.
 
     Raises:
-        CheckpointError: naming the option if it is known.
+        CheckpointError: naming the option, where it is known.
     """
     known = Patterns([*renames, *ignored])
     for name, stored in raw.tensors.items():
@@ -140,7 +140,7 @@ def refuse_other_options(raw: RawCheckpoint, renames: Renames, ignored: Mapping[
 def renamed(
     raw: RawCheckpoint, beginnings: Mapping[str, str], ends: Mapping[str, str] | None = None
 ) -> RawCheckpoint:
-    """The checkpoint with prefixes and suffixes of its tensors' names replaced."""
+    """The checkpoint with the beginnings and ends of tensor names replaced."""
 
     def rename(name: str) -> str:
         for old, new in beginnings.items():

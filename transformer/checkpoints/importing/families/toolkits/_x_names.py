@@ -1,4 +1,4 @@
-"""The names of x-transformers, as `_sublayers` arranges them, and ours."""
+"""The names in x-transformers, as arranged by `_sublayers`, and ours."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _attention(name: str) -> Renames:
 
 
 def _two_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(2 * out, ...) -> two of (out, ...): the values, then their gate."""
+    """(2 * out, ...) -> two of (out, ...): the linear part, then its gate."""
     return tensor.chunk(2)
 
 
@@ -83,7 +83,7 @@ RENAMES: Renames = {
     "generator.weight": "generator.weight",
     "generator.bias": "generator.bias",
 }
-"""Names as `arrange` gives them."""
+"""Names as given by `arrange`."""
 
 _ANGLES = "The rotary frequencies; our model makes its own."
 _UNUSED_HEAD = "The encoder's generator, which nothing uses."

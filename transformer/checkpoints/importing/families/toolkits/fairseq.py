@@ -1,8 +1,8 @@
 """fairseq's Transformers (Ott et al. 2019): translators, and decoder-only language models.
 
-Sinusoids are tensor2tensor's, the first token at position padding_idx + 1; learned positions begin at that
-row of their table. The trainer stores its arguments with the weights, as `args` or `cfg`. Old files have
-queries, keys and values of each attention fused into one matrix.
+Sinusoids are tensor2tensor's, with the first token at position padding_idx + 1; learned positions begin at
+that row of their table. The trainer saves its arguments next to the weights, as `args` or `cfg`. Old files
+store the queries, keys and values of an attention in one matrix.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 
 PAD_ID = 1
-"""Every dictionary of fairseq begins with <s>, <pad>, </s>, <unk>."""
+"""Every fairseq dictionary begins with <s>, <pad>, </s>, <unk>."""
 _FIRST = PAD_ID + 1
 """The position of the first token."""
 
@@ -107,7 +107,7 @@ _MARKS = (
     *_GENERATORS,
     "decoder.layers.0.encoder_attn.in_proj_weight",
 )
-"""Names that no other program with fairseq's names has."""
+"""Names that other programs using fairseq's names don't have."""
 _OTHER_PROGRAMS = ("shared.weight", "lm_head.weight", "final_logits_bias")
 
 _REFUSED = {
@@ -128,11 +128,11 @@ _ACTIVATIONS = {
     "gelu_fast": "gelu_tanh",
 }
 _FIRST_FINAL_NORM = 2
-"""Before this version of the layout, pre-norm stacks had no final norm."""
+"""Before this layout version, pre-norm stacks had no final norm."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are fairseq's decoder and something stored only by fairseq."""
+    """True if there are fairseq's decoder and something that only fairseq stores."""
     names = raw.tensors.keys()
     decoder = "decoder.layers.0.fc1.weight" in names and any(
         f"decoder.layers.0.self_attn.{name}" in names for name in ("q_proj.weight", "in_proj_weight")
@@ -142,7 +142,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """Read the trainer's arguments if the file has them, the shapes, and answers.
+    """Read the trainer's arguments, where the file has them, the shapes, and answers.
 
     Raises:
         CheckpointError: for what our model does not compute.
@@ -179,7 +179,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _arguments(raw: RawCheckpoint) -> ForeignConfig | None:
-    """The trainer's arguments: `args` in older files, "model" in `cfg` (also nested) in newer ones."""
+    """The trainer's arguments: `args` in older files, `cfg["model"]` in newer ones, some of them nested."""
     cfg = raw.extras.get("cfg")
     for source, found in (
         ("args", raw.extras.get("args")),
@@ -228,7 +228,7 @@ def _read_norms(draft: ConfigDraft, stacks: list[str]) -> None:
 
 
 def _version(raw: RawCheckpoint) -> float:
-    """The layout's version; 1 if none is stored."""
+    """Version of the layout; 1 if none is stored."""
     stored = raw.tensors.get("decoder.version")
     return (
         float(map_tensor(stored).flatten()[0]) if stored is not None and stored.shape in ((), (1,)) else 1.0
@@ -250,7 +250,7 @@ def _read_words(draft: ConfigDraft, stacks: list[str]) -> None:
 
 
 def _read_positions(draft: ConfigDraft, stacks: list[str]) -> None:
-    """Fill in positions: learned if there is a table; computed ones leave at most a marker in the file."""
+    """Positions are learned if a table is stored; for computed ones the files have at most a marker."""
     raw, told = draft.raw, draft.config
     tables = [f"{stack}.embed_positions.weight" for stack in stacks]
     if tables[0] in raw.tensors:

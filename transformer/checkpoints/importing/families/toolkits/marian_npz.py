@@ -1,7 +1,7 @@
-"""Marian's own files (Junczys-Dowmunt et al. 2018): model.npz, with the configuration as text inside.
+"""Marian's own files (Junczys-Dowmunt et al. 2018): model.npz, which includes the configuration as text.
 
-Matrices are stored as input by output, layers count from 1, sinusoids are tensor2tensor's. Targets begin with
-an embedding of zeros: here it is an extra token, the last of each vocabulary, which also serves as padding.
+Matrices are stored as (in, out), layers count from 1, sinusoids are tensor2tensor's. Targets begin with a
+zero embedding: here it is a separate token, the last in each vocabulary, which also serves as padding.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CONFIG = "special:model.yml"
 USUAL_LENGTH = 512
 _UNLIKELY = 30.0
-"""How far the extra token's bias is below all words': a share of e^-30."""
+"""How far the added token's bias is below the lowest: a factor of e^-30 in probability."""
 
 
 def _row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
@@ -35,7 +35,7 @@ def _row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 def _with_zero_row(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(V, D) -> (V + 1, D)."""
-    import torch  # only here, so that refusals need no torch
+    import torch  # imported here because rejected files don't need it
 
     return (torch.cat((tensor, tensor.new_zeros(1, tensor.shape[1]))),)
 
@@ -103,7 +103,7 @@ RENAMES: Renames = {
     "decoder_ff_logit_out_Wt": Into(_with_zero_row, "generator.weight"),
     "decoder_ff_logit_out_b": Into(_with_unlikely, "generator.bias"),
 }
-"""Names as `arrange` gives them: layers count from 0."""
+"""Names as given by `arrange`: layers count from 0."""
 
 _LAYER_NAME = re.compile(r"(encoder|decoder)_l([1-9][0-9]{0,3})_(.+)")
 _LINE = re.compile(r"([a-z][a-z0-9_-]*):(?: (.*))?")
@@ -127,7 +127,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename layers so that they count from 0 and the number is a separate part of the name."""
+    """Rename layers to count from 0, with dots around the number."""
 
     def name(stored: str) -> str:
         match = _LAYER_NAME.fullmatch(stored)
@@ -139,7 +139,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """Read the configuration in the file, the shapes, and answers for what it lacks.
+    """Read the configuration in the file, the shapes, and, without a configuration, answers.
 
     Raises:
         CheckpointError: for what our model does not compute.
@@ -173,7 +173,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """Parse the lines NAME: VALUE of a configuration; lists over several lines become one text."""
+    """A configuration's lines NAME: VALUE; a list over several lines becomes one text."""
     values: dict[str, Any] = {}
     name = ""
     for line in text.splitlines():
@@ -211,10 +211,10 @@ def _refuse_other_computations(raw: RawCheckpoint, told: ForeignConfig | None) -
 
 
 def _read_norms(draft: ConfigDraft) -> None:
-    """Fill in the positions of norms, by the ends of their names.
+    """Fill in the positions of the norms, from the ends of their names.
 
     Raises:
-        CheckpointError: for norms both before and after, or none.
+        CheckpointError: for norms both before and after a sublayer, or none.
     """
     names = draft.raw.tensors.keys()
     before, after = (f"{_FIRST}self_Wo_ln_scale{end}" in names for end in ("_pre", ""))

@@ -1,7 +1,7 @@
 """OpenNMT-py's Transformers (Klein et al. 2017), versions 2 and 3: translators and language models.
 
-Pre-norm with a final norm in each stack; the feed-forward contains its norm. Embeddings are scaled if
-sinusoids, which are stored, are added. The trainer stores its options with the weights, as `opt`.
+Pre-norm, with a final norm after each stack; the feed-forward contains its own norm. Sinusoids are stored,
+and embeddings are scaled where they are added. The trainer saves its options next to the weights, as `opt`.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ _OF_GATED = {"silu": "SiLU (silu)", "gelu": "GELU (gated-gelu)"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there is OpenNMT's decoder with its words."""
+    """True if there are OpenNMT's decoder and its embedding."""
     return {_TARGET, _QUERIES} <= raw.tensors.keys()
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """Read the trainer's options if the file has them, the shapes, and answers.
+    """Read the trainer's options, where the file has them, the shapes, and answers.
 
     Raises:
         CheckpointError: for what our model does not compute.
@@ -129,7 +129,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:
-    """Fill in pad_id: the index of <blank> in stored vocabulary lists, or an answer."""
+    """Fill in pad_id: the index of <blank> in the saved vocabularies, if they are lists; else ask."""
     vocab = draft.raw.extras.get("vocab")
     lists = [words for words in vocab.values() if isinstance(words, list)] if isinstance(vocab, dict) else []
     places = {words.index(_BLANK) for words in lists if _BLANK in words}
@@ -140,7 +140,7 @@ def _read_pad_id(draft: ConfigDraft) -> None:
 
 
 def _read_heads(draft: ConfigDraft) -> None:
-    """Fill in heads; keys and values may have fewer (--num_kv, --multiquery), which their rows show."""
+    """Fill in the heads; keys and values may have fewer (--num_kv, --multiquery), as their rows show."""
     n_heads = draft.heads("heads")
     rows, k_rows = draft.length(_QUERIES, 0), draft.length(_KEYS, 0)
     if n_heads < 1 or rows % n_heads or k_rows % (rows // n_heads):
@@ -188,7 +188,7 @@ def _read_words(draft: ConfigDraft) -> None:
 
 
 def _read_positions(draft: ConfigDraft) -> None:
-    """Fill in positions; sinusoids are stored, and embeddings are scaled only if sinusoids are added."""
+    """Sinusoids are stored, and embeddings are scaled only where they are added."""
     tables = [name for name in (_SOURCE_TABLE, _TARGET_TABLE) if name in draft.raw.tensors]
     told = draft.config
     if told is not None:
@@ -202,7 +202,7 @@ def _read_positions(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Biases of 0: version 3 may leave out those of queries, keys and values only."""
+    """Version 3 may omit only the biases of queries, keys and values."""
     has_bias = f"{_LAYER}.self_attn.linear_query.bias" in raw.tensors
     attentions = (
         "encoder.layers.{}.self_attn",

@@ -1,8 +1,8 @@
 """x-transformers (Phil Wang): a TransformerWrapper with an Encoder or a Decoder, and XTransformer with both.
 
-Its default options, gated feed-forwards, RMS norms and partly rotated heads are read; its many other options
-are refused by the names of their tensors. Sublayers are numbered consecutively, and learned positions are
-multiplied by 1 / sqrt(d_model). Newer versions store gamma - 1.
+Supported are the default options, gated feed-forwards, RMS norms and partial rotary positions; its many other
+options are recognised by their tensor names and rejected. Sublayers are numbered across each stack, and
+learned positions are multiplied by 1 / sqrt(d_model). Newer versions store gamma - 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _OLDEST_NORMS = ("layers.0.0.0.weight", "layers.0.0.2.weight")
-"""torch's norms, which newer versions no longer use."""
+"""Weights of torch's norms, absent in newer versions."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -41,7 +41,7 @@ def read_config(draft: ConfigDraft) -> None:
     """Read the shapes and answers.
 
     Raises:
-        CheckpointError: for options that our model does not have.
+        CheckpointError: for options that our model lacks.
     """
     refuse_other_options(draft.raw, RENAMES, IGNORED)
     depths = {stack: draft.raw.layer_count(f"{stack}.layers.") for stack in ("encoder", "decoder")}
@@ -172,7 +172,7 @@ def _read_positions(draft: ConfigDraft, first: str) -> None:
 
 
 def _read_rotation(draft: ConfigDraft, frequencies: Tensor, first: str) -> None:
-    """Read the rotation: frequency i is base^(-2i / n) for n dimensions; older versions rotate values too."""
+    """Read what is rotated: frequency i of n numbers is base^(-2i / n); older versions rotate values too."""
     n_turned = 2 * len(frequencies)
     if any(stored.name.endswith(_OLDEST_NORMS) for stored in draft.raw.tensors.values()):
         raise CheckpointError(
@@ -218,7 +218,7 @@ def _read_generator(draft: ConfigDraft, n_decoder_layers: int) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Zeros for betas of norms and biases of attention, of which at most the last is stored."""
+    """Norms may lack beta, and in attention at most the output matrix has a bias."""
     table: dict[str, StandIn] = {}
     for stack in ("encoder", "decoder"):
         layer = f"{stack}.layers.{{}}."

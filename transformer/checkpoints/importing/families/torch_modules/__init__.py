@@ -1,1 +1,1 @@
-"""Modules that users wrote in PyTorch, as bare state dicts: what they don't reveal is asked."""
+"""Users' own PyTorch modules, saved as state dicts only: settings that these lack are asked for."""

@@ -1,4 +1,4 @@
-"""A user's own torch.nn.Transformer module under the names of the rename table."""
+"""Renames a user's own torch.nn.Transformer module to the names in the rename table."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 
 _OWN_PROJECTIONS = ("self_attn.q_proj_weight", "multihead_attn.q_proj_weight")
-"""Tensors that torch.nn.MultiheadAttention has instead of in_proj_weight."""
+"""Names in torch.nn.MultiheadAttention that replace in_proj_weight."""
 
 
 @dataclass(frozen=True)
 class _Arranged(RawCheckpoint):
-    """A checkpoint under the names of `torch_transformer.RENAMES`.
+    """A checkpoint under the names in `torch_transformer.RENAMES`.
 
     Attributes:
-        before: its tensors by their names in the files.
+        before: its tensors under their stored names.
     """
 
     before: Mapping[str, StoredTensor]
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Give stacks, embeddings, positions and generator the names of RENAMES; others keep theirs.
+    """Rename stacks, embeddings, positions and generator as in RENAMES; other names are unchanged.
 
-    If names are ambiguous, the likely arrangement is used, and `read_config` asks about it.
+    Where names are ambiguous, this is the likeliest arrangement, and `read_config` asks about it.
 
     Raises:
         CheckpointError: for an attention that our model does not compute.
@@ -49,7 +49,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
-    """Move the tensors arranged by `arrange` according to the answers.
+    """Rearrange the result of `arrange` according to the answers.
 
     Raises:
         CheckpointError: for a norm in a place where our model has none.
@@ -67,7 +67,7 @@ def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
 
 
 def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, StoredTensor], list[str]]:
-    """The tensors under the names of RENAMES, and norms without a place; None if there is no stack."""
+    """The tensors under the names in RENAMES, and norms without a place; both empty if there is no stack."""
     parts = find_parts(before, ask)
     found = {"encoder": parts.encoder, "decoder": parts.decoder}
     stacks = {side: stack for side, stack in found.items() if stack is not None}
@@ -91,7 +91,7 @@ def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, S
 
 
 def _parts_by_name(parts: PartNames) -> dict[str, list[str]]:
-    """Names in the files of modules outside the stacks -> the names of RENAMES."""
+    """Stored names outside the stacks -> names in RENAMES."""
     renamed: dict[str, list[str]] = {}
     if parts.generator is not None:
         module = parts.generator.removesuffix(".weight")

@@ -1,4 +1,4 @@
-"""The meaning of names in users' own modules."""
+"""What the names of parts reveal in users' own modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 SideName = Literal["src", "tgt"]
 
 _LONGEST = 100
-"""Examined characters of a name, from its end: a hostile file may have very long names."""
+"""Characters examined, from the end of a name: a hostile file may have very long names."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _BEHIND_SIDE = r"((emb|tok|pos|norm).*)?"
 _SIDES: tuple[tuple[SideName, re.Pattern[str]], ...] = (
@@ -29,12 +29,12 @@ _POSITIONS = frozenset(("pe", "wpe", "time"))
 
 
 def words(name: str) -> list[str]:
-    """The words of a name, separated by dots, underscores, digits or capitals."""
+    """The words in a name, separated by dots, underscores, digits or capitals."""
     return [word.lower() for word in _WORD.findall(name[-_LONGEST:])]
 
 
 def is_positions(name: str) -> bool:
-    """True if it is a name for a position table."""
+    """True for the name of a position table."""
     return any(
         word in _POSITIONS
         or (word.startswith("pos") and not word.startswith("post"))
@@ -45,7 +45,7 @@ def is_positions(name: str) -> bool:
 
 
 def is_embedding(name: str) -> bool:
-    """True if it is a name for an embedding and for nothing else."""
+    """True for a name that is used only for embeddings."""
     return any(
         word in _EMBEDDINGS or word.startswith(("emb", "tok")) or word.endswith(_EMBEDDINGS_END)
         for word in words(name)
@@ -54,19 +54,19 @@ def is_embedding(name: str) -> bool:
 
 
 def is_linear(name: str) -> bool:
-    """True if it contains a usual word for a model's last linear layer."""
+    """True if the name contains a word used for a model's last linear layer."""
     return any(word in _LINEAR_LAYERS or word.startswith(_LINEAR_LAYERS_BEGIN) for word in words(name))
 
 
 def is_decoder(name: str) -> bool:
-    """True if the module itself is called decoder, as an embedding or a lone stack's linear layer may be."""
+    """True if the module itself is called decoder: an embedding, or the linear layer of a single stack."""
     return name.removesuffix(".weight").rpartition(".")[2] in ("decoder", "dec")
 
 
 def side_of(name: str) -> SideName | None:
-    """The side in a name; None for none or both. src and tgt take precedence over encoder and out."""
+    """The side in a name, None if neither or both; src and tgt take precedence over encoder and out."""
     of_name = words(name)
-    # "pos_enc" is an encoding of positions, on either side.
+    # "pos_enc" is a positional encoding, on either side.
     of_name = [
         word
         for before, word in zip(["", *of_name], of_name, strict=False)

@@ -1,4 +1,4 @@
-"""The places of norms outside the layers of a user's own module: after a stack, or after embeddings."""
+"""Places of norms outside the layers of a user's own module: after a stack, or after the embeddings."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _LABELS = {
 
 @dataclass
 class NormPlaces:
-    """The places of norms.
+    """Which norm goes where.
 
     Attributes:
         places: "encoder.norm", "decoder.norm", "src_norm" or "tgt_norm" -> a module in the files.
-        homeless: modules without a place.
+        homeless: modules without a free place.
     """
 
     places: dict[str, str] = field(default_factory=dict)
@@ -41,13 +41,13 @@ class NormPlaces:
 def find_norms(
     tensors: Mapping[str, StoredTensor], stacks: Mapping[str, str], d_model: int, ask: Ask
 ) -> NormPlaces:
-    """Find norms by name, and ask if names are ambiguous.
+    """Place the norms by name, and ask where names don't tell.
 
     Args:
         tensors: all, by name.
         stacks: "encoder", "decoder" -> the prefix of its layers' names.
         d_model: width of the model.
-        ask: gives answers.
+        ask: answers questions.
     """
     inside = tuple(stacks.values())
     outside = [
@@ -67,7 +67,7 @@ def find_norms(
 
 
 def _own_norm(stack: str, tensors: Mapping[str, StoredTensor]) -> str | None:
-    """The norm of a torch.nn.TransformerEncoder or TransformerDecoder, the only module besides its layers."""
+    """The norm of a torch.nn.TransformerEncoder or TransformerDecoder: a module of only layers and a norm."""
     parent, _, layers = stack.removesuffix(".").rpartition(".")
     own = f"{parent}.norm" if parent else "norm"
     if layers != "layers" or f"{own}.weight" not in tensors:
@@ -109,7 +109,7 @@ def _ask(module: str, spots: Iterable[str], ask: Ask) -> str:
 
 
 def _spots(module: str, stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Possible places of a norm, the likeliest first, and the targets that each fills."""
+    """Where a norm may be, the likeliest first -> the places it then fills."""
     if len(stacks) == 1:
         return {"last": _final_places(next(iter(stacks)), stacks), "embeddings": ("src_norm", "tgt_norm")}
     side = side_of(module)
@@ -121,7 +121,7 @@ def _spots(module: str, stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]
 
 
 def _final_places(side: str, stacks: Mapping[str, str]) -> tuple[str, ...]:
-    """The place of the norm after a stack; a lone encoder may be a decoder with a causal mask."""
+    """Places of the norm after a stack: a single encoder may prove to be a decoder under a causal mask."""
     return ("encoder.norm", "decoder.norm") if [*stacks] == ["encoder"] else (f"{side}.norm",)
 
 
@@ -134,6 +134,6 @@ def _is_of_embedding(module: str) -> bool:
 
 
 def _is_of_head(module: str) -> bool:
-    """True for a classifier's norm, not part of our model; a language model's "lm_head.norm" is asked for."""
+    """True for a norm in a classifier, which our model lacks; an "lm_head.norm" is asked about."""
     of_name = words(module)
     return "lm" not in of_name and any(word.startswith(_OF_HEADS) for word in of_name)

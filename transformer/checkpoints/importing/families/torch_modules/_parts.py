@@ -24,25 +24,25 @@ _NONE = "none"
 _NAMES = "The names in the files don't tell, and nothing else in them does."
 
 Ask = Callable[[str, str, str, Mapping[Any, str]], Any]
-"""A function that answers a question, like `ConfigDraft.ask`: name, text, why, labels."""
+"""Answers a question, as `ConfigDraft.ask` does: name, text, why, labels."""
 
 
 def likeliest(name: str, text: str, why: str, labels: Mapping[Any, str]) -> Any:
-    """The likely answer, before the user is asked."""
+    """The likeliest answer, used before the user is asked."""
     return next(iter(labels))
 
 
 @dataclass(frozen=True)
 class PartNames:
-    """The parts found: names of tensors or, for stacks, prefixes.
+    """The parts found: names of tensors, or name prefixes of stacks.
 
     Empty if there are several encoders or decoders.
 
     Attributes:
-        encoder: prefix of the stack without cross-attention, such as "encoder.layers.".
-        decoder: prefix of the stack with it.
+        encoder: prefix of the stack of layers without cross-attention, such as "encoder.layers.".
+        decoder: prefix of the stack with cross-attention.
         d_model: width of the model.
-        src_embedding, tgt_embedding: (V, D) each; the same for both if shared.
+        src_embedding, tgt_embedding: (V, D) each, the same if there is only one.
         src_positions, tgt_positions: position tables, learned or computed.
         generator: (V, D), a linear layer.
     """
@@ -58,7 +58,7 @@ class PartNames:
 
 
 def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> PartNames:
-    """Find the parts by names and shapes, and ask if several readings remain."""
+    """Find parts by names and shapes, and ask where several readings remain."""
     layers = {name.removesuffix(_IN_LAYER): name for name in tensors if name.endswith(_IN_LAYER)}
     stacks = {layer.rstrip(digits): name for layer, name in layers.items() if layer[-1:] in digits}
     stacks = {stack: name for stack, name in stacks.items() if stack.endswith(".")}
@@ -95,7 +95,7 @@ def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> PartNames:
 
 
 def _is_table(shape: tuple[int, ...]) -> bool:
-    """(length, D), or with axes of 1 for the batch: (length, 1, D) or (1, length, D)."""
+    """True for (length, D), or with a batch axis of 1: (length, 1, D) or (1, length, D)."""
     return len(shape) == 2 or (len(shape) == 3 and 1 in shape[:2])
 
 
@@ -105,8 +105,8 @@ class _Finder:
 
     Attributes:
         tensors: all, by name.
-        ask: gives answers.
-        has_sides: True if there are both an encoder and a decoder.
+        ask: answers questions.
+        has_sides: whether there are both an encoder and a decoder.
     """
 
     tensors: Mapping[str, StoredTensor]
@@ -114,7 +114,7 @@ class _Finder:
     has_sides: bool
 
     def generator(self, matrices: list[str]) -> str | None:
-        """The layer from d_model to words, with one row for each word of the target's embedding."""
+        """The layer from hidden states to words, with as many rows as the target embedding."""
         others = [name for name in matrices if not self._is_linear(name)]
         linear = self._distinct(name for name in matrices if self._is_linear(name))
         targets = [name for name in others if side_of(name) == "tgt" and is_embedding(name)]
@@ -145,7 +145,7 @@ class _Finder:
         return None if answer == _NONE else str(answer)
 
     def embeddings(self, matrices: list[str], generator: str | None) -> tuple[str | None, str | None]:
-        """The source's and the target's embedding, or one for both; a lone stack has one."""
+        """The source and target embeddings, the same if there is only one or a single stack."""
         names = [name for name in matrices if not self._is_linear(name)]
         names = names or [name for name in matrices if not self._has_bias(name)]
         sure = [name for name in names if _is_surely_embedding(name)]
@@ -158,7 +158,7 @@ class _Finder:
         return self._sides("embedding", names, fitting)
 
     def positions(self, tables: list[str]) -> tuple[str | None, str | None]:
-        """The source's and the target's position table, or one for both."""
+        """The source and target position tables, the same if there is only one."""
         if len(tables) > 1 and all(sinusoid_layout(self.tensors[name]) for name in tables):
             return tables[0], tables[-1]
         if not self.has_sides:
@@ -174,12 +174,12 @@ class _Finder:
         return only, only
 
     def _sides(self, what: str, names: list[str], of_target: list[str]) -> tuple[str | None, str | None]:
-        """The source's and the target's of these names.
+        """Which name belongs to the source, and which to the target.
 
         Args:
             what: "embedding" or "positions".
-            names: to choose from.
-            of_target: those whose shape fits the target's.
+            names: the candidates.
+            of_target: those whose shape fits the target.
         """
         if len(self._distinct(names)) < 2:
             return (names[0], names[-1]) if names else (None, None)
@@ -204,7 +204,7 @@ class _Finder:
         return str(self.ask(name, text, _NAMES, _offered(likely)))
 
     def _is_linear(self, name: str) -> bool:
-        """True if a matrix belongs to a linear layer: its module has a bias, or such a name."""
+        """True for a linear layer's matrix: its module has a bias, or a name used for one."""
         if self._has_bias(name):
             return True
         return not is_embedding(name) and (is_linear(name) or (is_decoder(name) and not self.has_sides))
@@ -218,7 +218,7 @@ class _Finder:
         return max(self.tensors[name].shape[:-1])
 
     def _distinct(self, names: Iterable[str]) -> list[str]:
-        """The names, without those that share another one's numbers."""
+        """The names without aliases of the same stored numbers."""
         first: dict[tuple[str, int], str] = {}
         for name in names:
             first.setdefault((str(self.tensors[name].path), self.tensors[name].offset), name)

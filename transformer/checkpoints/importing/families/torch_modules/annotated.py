@@ -1,8 +1,8 @@
 """The Annotated Transformer (Rush et al., nlp.seas.harvard.edu/annotated-transformer).
 
-Pre-norm with a final norm in each stack. Its LayerNorm divides by the unbiased deviation plus eps; an
-attention's four matrices are a list. Copies with torch's own norm or without final norms are read too;
-post-norm copies have the same state dict, so the position of the norms is asked for.
+Pre-norm, with a final norm after each stack. Its LayerNorm divides by the unbiased deviation plus eps; the
+four matrices of an attention are a list. Copies with torch's own norm, and without final norms, are read too;
+post-norm copies save the same names and shapes, so the norm position is asked.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ _BOTH_SAVED_ALIKE = (
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there is an attention with its list of four matrices, and the two embeddings."""
+    """True if there are an attention with its list of four matrices, and both embeddings."""
     names = {"src_embedding", "tgt_embedding", "encoder.layers.0.self_attn.linears.0.weight"}
     return names <= raw.tensors.keys()
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename the parts outside the stacks, and the weights of torch's norms like the original's."""
+    """Rename the parts outside the stacks, and the weights of torch's norms to the original's names."""
     tensors = {}
     for name, stored in raw.tensors.items():
         original = name.replace(".norm.weight", ".norm.a_2").replace(".norm.bias", ".norm.b_2")

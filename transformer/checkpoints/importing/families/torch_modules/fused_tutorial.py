@@ -1,11 +1,11 @@
-"""The layout of a widespread tutorial with one linear layer for queries, keys and values, ordered by head.
+"""The layout of a widespread tutorial in which one linear layer makes queries, keys and values, head by head.
 
-`qkv_layer` of self-attention has for each head its queries, then its keys, then its values; cross-attention
-has `q_layer` and `kv_layer`. Norms have gamma and beta, usually after the sublayers; sinusoids are computed.
+In self-attention, `qkv_layer` has each head's queries, then its keys, then its values; cross-attention has
+`q_layer` and `kv_layer`. Norms have gamma and beta, usually after the sublayers; sinusoids are computed.
 
-One version of the tutorial concatenates the heads' outputs before `linear_layer`; another only reshapes them,
-without transposing back, which scatters them over other tokens. Their state dicts are the same, so the user
-is asked which it is.
+One version of the tutorial transposes the heads' outputs back before concatenating them for `linear_layer`;
+another only reshapes them, which mixes them across tokens. Both train and save the same weights, so the
+version is asked.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename the parts outside the stacks; the decoder's norms are layer_norm1 to 3 in some versions."""
+    """Rename the parts outside the stacks; some versions call the decoder's norms layer_norm1 to 3."""
     tensors = {
         RENAMED_PARTS.get(name, name.replace(".layer_norm", ".norm")): stored
         for name, stored in raw.tensors.items()

@@ -1,8 +1,8 @@
 """nanoGPT (Karpathy 2022), and programs with the same module names: minGPT, build-nanogpt.
 
-GPT-2 under its own names, but with torch's linear layers, stored as output by input. Biases may be missing,
-also in norms. The sizes are in model_args, next to the weights; the activation is not stored, but follows
-from the program, and the three save different extras.
+GPT-2 under its own names, but with torch's linear layers, stored as (out, in). Biases are optional, those of
+norms too. Sizes are in model_args next to the weights; the activation is not stored, but the three programs
+differ in it and in what else they save.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FUSED, _WORDS, _GENERATOR = "h.0.attn.c_attn.weight", "wte.weight", "lm_head.we
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if tensors have GPT-2's names, with the fused projections stored as output by input."""
+    """True if there are GPT-2's names, with the fused projections stored as (out, in)."""
     if not {_WORDS, _FUSED} <= raw.tensors.keys() or "model_type" in raw.json("config.json"):
         return False
     shape = raw.tensors[_FUSED].shape
@@ -33,7 +33,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def read_config(draft: ConfigDraft) -> None:
-    """Read the shapes and answers, or a config.json if the user added one."""
+    """Read the shapes and answers, or config.json if the user added one."""
     raw = draft.raw
     draft.size("d_model", "n_embd", _WORDS, 1)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
@@ -56,18 +56,18 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _is_mingpt(raw: RawCheckpoint) -> bool:
-    """True if the generator is untied and causal masks are stored; nanoGPT ties it."""
+    """True if the generator is separate and there are buffered causal masks: nanoGPT ties its generator."""
     tied = raw.same_numbers(_GENERATOR, _WORDS)
     return {_GENERATOR, "h.0.attn.bias"} <= raw.tensors.keys() and not tied
 
 
 def _is_build_nanogpt(raw: RawCheckpoint) -> bool:
-    """True if a trainer's file has build-nanogpt's name for the loss, and not nanoGPT's model_args."""
+    """True if the training file has the loss under build-nanogpt's name, and not nanoGPT's model_args."""
     return "val_loss" in raw.extras and "model_args" not in raw.extras
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Zeros for the betas of norms without biases."""
+    """Norms have no beta if biases were left out."""
     if "ln_f.bias" in raw.tensors:
         return {}
     return {

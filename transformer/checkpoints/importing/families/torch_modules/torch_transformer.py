@@ -1,7 +1,7 @@
 """torch.nn.Transformer, or only its encoder or decoder, bare or inside a user's own module.
 
-Queries, keys and values are packed into one matrix. The number of heads, the norms' position and the
-activation are arguments of the module and not in its state dict: they are asked for.
+Queries, keys and values are packed into one matrix. The number of heads, the norm position and the activation
+are arguments of the module and not in its state dict: they are asked for.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128
-"""Vocabulary size of the embeddings that stand in for a bare stack's."""
+"""Rows of the embeddings that stand in for a bare stack's."""
 USUAL_HEADS = 8
-"""torch.nn.Transformer's own default, and the paper's."""
+"""Default of torch.nn.Transformer, and in the paper."""
 
 _WRAPPED_EMBEDDING = "tok_emb.embedding.weight"
-"""Name in torch's translation tutorial, where a module wraps the embedding in order to scale it."""
+"""Name in torch's translation tutorial, where a module wraps the embedding to scale it."""
 
 _ATTENTION: Renames = {
     "in_proj_weight": Into(three_blocks, "w_q.weight", "w_k.weight", "w_v.weight"),
@@ -67,7 +67,7 @@ RENAMES: Renames = {
     "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
 }
-"""The names given by `arrange`. A lone stack of encoder layers has both "encoder" and "causal"."""
+"""Names as given by `arrange`. A single stack of encoder layers is under both "encoder" and "causal"."""
 
 IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 
@@ -107,7 +107,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _ask_memory_padding_mask(draft: ConfigDraft) -> None:
-    """Ask whether the decoder sees the source's padding; answers are TransformerConfig's values."""
+    """Ask whether the source's padding is hidden from the decoder; answers as in TransformerConfig."""
     draft.ask(
         "memory_padding_mask",
         "Is the source's padding hidden from the decoder?",
@@ -118,7 +118,7 @@ def _ask_memory_padding_mask(draft: ConfigDraft) -> None:
 
 
 def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
-    """Fill in depths; lone encoder layers may be a decoder-only model with a causal mask."""
+    """Fill in the depths of the stacks; encoder layers under a causal mask may be a decoder-only model."""
     if n_encoder and not n_decoder:
         is_causal = questions.ask_causal(draft, likely="generator.weight" in draft.raw.tensors)
         n_encoder, n_decoder = (0, n_encoder) if is_causal else (n_encoder, 0)
@@ -133,7 +133,7 @@ def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Stand-ins for a bare stack's embeddings, a bare decoder's encoder, and betas of norms without bias."""
+    """Embeddings of a bare stack, the encoder of a bare decoder, and beta if norms have no bias."""
     table: dict[str, StandIn] = {"src_embedding.weight": "drawn", "tgt_embedding.weight": "drawn"}
     if not any(name.startswith("encoder.layers.") for name in raw.tensors):
         table |= _STAND_IN_ENCODER

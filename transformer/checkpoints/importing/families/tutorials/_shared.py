@@ -1,4 +1,4 @@
-"""Common to these encoder-decoders: the names given by `arranged`, sizes and vocabularies."""
+"""Common to all these encoder-decoders: the names given by `arranged`, sizes and vocabularies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OUTSIDE: Renames = {
     "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
     **module_renames({"generator": "generator"}),
 }
-"""The parts outside the stacks, by the names that the questions use."""
+"""Parts outside the stacks, under the names that the questions use."""
 
 IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 
@@ -37,7 +37,7 @@ ATTENTIONS = ("encoder.layers.{}.self_attn", "decoder.layers.{}.self_attn", "dec
 ZERO_BIASES: Mapping[str, StandIn] = {
     f"{attention}.{matrix}.bias": "zeros" for attention in ATTENTIONS for matrix in ("w_q", "w_k", "w_v")
 }
-"""Biases of attentions in which only the last matrix has one."""
+"""For attentions in which only the output matrix has a bias."""
 
 
 _TORCHS_NORM = {"gamma": "weight", "beta": "bias"}
@@ -54,10 +54,10 @@ def renames(
     """The rename table of an encoder-decoder.
 
     Args:
-        encoder_layer: names of the modules in a layer.
-        decoder_layer: the same.
-        layers: what the lists of layers are called, with {} for the side.
-        final_norm: name of the stacks' final norms, if any.
+        encoder_layer: modules of an encoder layer.
+        decoder_layer: modules of a decoder layer.
+        layers: name of the lists of layers, with {} for the side.
+        final_norm: norms after the stacks, if any.
         norm: names of gamma and beta in norms, as in `module_renames`.
     """
     encoder, decoder = (f"{side}.{layers.format(side)}.{{}}." for side in ("encoder", "decoder"))
@@ -78,7 +78,7 @@ def from_row_1(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
 
 
 def arranged(parts: Mapping[str, str]) -> Callable[[RawCheckpoint], RawCheckpoint]:
-    """Make a function that renames the parts outside the stacks: foreign name -> the questions' name."""
+    """A function that renames parts outside the stacks: foreign name -> the one that the questions use."""
 
     def arrange(raw: RawCheckpoint) -> RawCheckpoint:
         return replace(raw, tensors={parts.get(name, name): stored for name, stored in raw.tensors.items()})
@@ -87,7 +87,7 @@ def arranged(parts: Mapping[str, str]) -> Callable[[RawCheckpoint], RawCheckpoin
 
 
 def has(*names: str) -> Callable[[RawCheckpoint], bool]:
-    """A function that is True for a checkpoint with both embeddings and all of these names."""
+    """A function that is True for checkpoints with both embeddings and all of these names."""
     needed = {"src_embedding", "tgt_embedding", *names}
     return lambda raw: needed <= raw.tensors.keys()
 
@@ -98,7 +98,7 @@ def put_sizes(draft: ConfigDraft, *, hidden: str, layers: str = "layers") -> Non
     Args:
         draft: to be filled in.
         hidden: name of the first feed-forward matrix in the encoder's first layer.
-        layers: what the lists of layers are called, with {} for the side.
+        layers: name of the lists of layers, with {} for the side.
     """
     for side in ("encoder", "decoder"):
         count = draft.raw.layer_count(f"{side}.{layers.format(side)}.")
@@ -108,12 +108,12 @@ def put_sizes(draft: ConfigDraft, *, hidden: str, layers: str = "layers") -> Non
 
 
 def ask_heads(draft: ConfigDraft, queries: str, usual: int = 8) -> None:
-    """Ask for n_heads, and fill in d_head if all heads together are not as wide as the model.
+    """Ask for n_heads, and fill in d_head if the heads together are not as wide as the model.
 
     Args:
         draft: with d_model.
-        queries: name of the query matrix of all heads.
-        usual: the number of heads in the code's examples.
+        queries: name of a query matrix for all heads.
+        usual: number of heads in the code's examples.
     """
     width = draft.length(queries, 0)
     n_heads = draft.ask_heads(usual, width)
@@ -127,8 +127,8 @@ def put_outside(draft: ConfigDraft, *, pad_id: int, computes_sinusoids: bool = F
 
     Args:
         draft: to be filled in.
-        pad_id: the repository's default.
-        computes_sinusoids: True if its positions are sinusoids that are stored only by copies.
+        pad_id: the repository's.
+        computes_sinusoids: whether the code computes sinusoids without storing them; copies may store them.
     """
     questions.put_vocabularies(draft)
     tables = questions.stored_positions(draft.raw)

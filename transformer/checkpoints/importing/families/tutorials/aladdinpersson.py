@@ -1,8 +1,9 @@
 """aladdinpersson/Machine-Learning-Collection, "transformer_from_scratch".
 
-Post-norm, learned positions. In the video's code the heads share one matrix of d_head columns each for
-queries, keys and values; in later versions these are as wide as the model and have biases. Scores are divided
-by the root of the model's width instead of a head's; copies have corrected this, which is not stored.
+Post-norm, with learned positions. In the video's code the heads share three matrices of one head's width, for
+queries, keys and values; in later versions each matrix is as wide as the model, with biases. Scores are
+divided by the square root of the model's width instead of the paper's head width; some copies correct this,
+and the choice is not stored.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def once_per_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """Repeat the heads' shared weights: (d_head, d_head) -> block-diagonal (D, D), or (d_head,) -> (D,).
+    """Repeats shared weights for each head: (d_head, d_head) -> (D, D), block-diagonal, or (d_head,) -> (D,).
 
-    (D, D) and (D,) are returned unchanged.
+    (D, D) and (D,) are unchanged.
     """
     copies = config.d_model // max(1, tensor.shape[0])
     if tensor.dim() == 1:
@@ -105,7 +106,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Biases of 0 for queries, keys and values, where only the output projection has one."""
+    """Biases of queries, keys and values, if only the output matrix has one."""
     if f"{_QUERIES}.bias" in raw.tensors:
         return {}
     return shared.ZERO_BIASES

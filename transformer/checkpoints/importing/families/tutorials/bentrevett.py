@@ -1,8 +1,8 @@
 """bentrevett/pytorch-seq2seq, its last notebook, "Attention is All You Need".
 
-Post-norm, learned positions. In the notebook's current version each sublayer has its own norm; earlier, all
-sublayers of a layer shared one, and in the first version parts have short names and the feed-forward consists
-of convolutions over single tokens.
+Post-norm, with learned positions. In the notebook's current version each sublayer has its own norm; before,
+all sublayers of a layer shared one, and in the first version the parts have short names and the feed-forward
+consists of convolutions over single tokens.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ _QUERIES = {
     "self_attention.fc_q.weight": "positionwise_feedforward.fc_1.weight",
     "sa.w_q.weight": "pf.fc_1.weight",
 }
-"""The query matrix's name -> that of the first feed-forward matrix, in each version."""
+"""Query matrix -> first feed-forward matrix, in each version."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if the encoder has one of the versions' attention, and there are both embeddings."""
+    """True if the encoder has the attention of one of the versions, and there are both embeddings."""
     has_embeddings = {"src_embedding", "tgt_embedding"} <= raw.tensors.keys()
     return has_embeddings and any(_FIRST + queries in raw.tensors for queries in _QUERIES)
 

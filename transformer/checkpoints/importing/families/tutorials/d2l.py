@@ -1,7 +1,7 @@
-"""The Transformer of the book "Dive into Deep Learning" (Zhang et al., d2l.ai), in PyTorch.
+"""The Transformer in the book "Dive into Deep Learning" (Zhang et al., d2l.ai), in PyTorch.
 
-Post-norm, attention without biases by default, sinusoids that are not stored. Layers are called block0,
-block1, ...; copies with a plain list of layers are read too.
+Post-norm, attention without biases by default, sinusoids not stored. Layers are called block0, block1, ...;
+copies with a plain list of layers are read too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _QUERIES = "encoder.blks.0.attention.W_q.weight"
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename the parts outside the stacks, and name a block by its number alone."""
+    """Rename the parts outside the stacks; a block's name becomes its number."""
     tensors = {name.replace(".blks.block", ".blks."): stored for name, stored in raw.tensors.items()}
     return shared.arranged(RENAMED_PARTS)(replace(raw, tensors=tensors))
 

@@ -1,4 +1,4 @@
-"""gordicaleksa/pytorch-original-transformer: pre-norm with a final norm in each stack."""
+"""gordicaleksa/pytorch-original-transformer: pre-norm, with a final norm after each stack."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""graykode/nlp-tutorial, "5-1.Transformer", and the many copies of it that are called wmathor's.
+"""graykode/nlp-tutorial, "5-1.Transformer", and its many copies that are attributed to wmathor.
 
-Post-norm. Most copies and the first versions create norms at each call, so that gamma is 1, beta 0 and
-neither is stored; the first versions create the output projection at each call too, and never store it. The
-feed-forward consists of convolutions over single tokens, in copies of linear layers without biases.
+Post-norm. Most copies, and the first versions, create new norms at each call, so gamma is 1, beta is 0 and
+neither is stored; the first versions also create the layer after the heads this way, so its weights were
+never saved. The feed-forward consists of convolutions over single tokens, in the copies of linear layers
+without biases.
 
-Positions are a sinusoid table. The rows added to a sentence are hard-coded for the example's sentence; copies
-count from 0, and some look up the row by the word's id.
+Positions are a table of sinusoids. The code hard-codes the rows added to the one example sentence; copies
+count from 0, and some look up the row by token id.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def last_from_row_0(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(1 + length, D) -> (max_len, D): rows 1, 2, ..., and row 0 for the last token, padding there."""
+    """(1 + length, D) -> (max_len, D): the rows 1, 2, ..., then row 0 for the last token, a padding token."""
     return (tensor[[*range(1, len(tensor) - 1), 0]][: config.max_len],)
 
 
@@ -85,14 +86,14 @@ RENAMED_PARTS = {
 _LAYER = "encoder.layers.0."
 _QUERIES = f"{_LAYER}enc_self_attn.W_Q.weight"
 _ROWS_OF_EXAMPLE = 6
-"""Rows of both tables in the repository: one more than the tokens of the example's sentences."""
+"""Rows of both tables in the repository: one more than the example's sentences have tokens."""
 
 
 def read_config(draft: ConfigDraft) -> None:
     """Read the shapes, and ask for the rest.
 
     Raises:
-        CheckpointError: for positions looked up by the word's id.
+        CheckpointError: for positions that are looked up by token id.
     """
     tensors = draft.raw.tensors
     hidden = "pos_ffn.fc.0" if f"{_LAYER}pos_ffn.fc.0.weight" in tensors else "pos_ffn.conv1"
@@ -163,7 +164,7 @@ def _has_norm(raw: RawCheckpoint, module: str) -> bool:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Stand-ins for norms and the output projection, if they are created at each call."""
+    """Norms and the layer after the heads, if they are created at each call."""
     table: dict[str, StandIn] = {}
     theirs = dict.fromkeys(shared.ATTENTIONS, "enc_self_attn")
     theirs |= dict.fromkeys(("encoder.layers.{}.feed_forward", "decoder.layers.{}.feed_forward"), "pos_ffn")

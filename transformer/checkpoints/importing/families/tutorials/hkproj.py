@@ -1,8 +1,8 @@
 """hkproj/pytorch-transformer, Umar Jamil's "Coding a Transformer from scratch".
 
-Pre-norm with a final norm in each stack; norms divide by the unbiased deviation plus eps. In the first
-version a norm has a single alpha and bias for all dimensions, and attention has biases; later each dimension
-has its own, and attention has none.
+Pre-norm, with a final norm after each stack; norms divide by the unbiased deviation plus eps. In the first
+version a norm has a single alpha and bias for the whole vector, and attention has biases; later there is one
+alpha and bias per component, and attention has no biases.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def one_for_each(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(D,) unchanged, or (1,) -> (D,): one number for all dimensions."""
+    """(D,) unchanged, or (1,) -> (D,): one number for all components."""
     return (tensor.expand(config.d_model).contiguous(),)
 
 

@@ -1,8 +1,8 @@
 """hyunwoongko/transformer: separate projections, post-norm, sinusoids that are not stored.
 
-The norms of its first versions divide by the unbiased deviation plus eps, later ones by the root of the
-biased variance plus eps. Early copies split heads without transposing, so that a head gets other tokens'
-numbers. Neither is visible in the files: both are asked for.
+The norms in its first versions divide by the unbiased deviation plus eps, in later ones by the square root of
+the biased variance plus eps. Early copies split heads without transposing, so heads mix numbers of several
+tokens. Neither is visible in the files: both are asked.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def read_config(draft: ConfigDraft) -> None:
     """Read the shapes, and ask for the rest.
 
     Raises:
-        CheckpointError: for heads split across tokens.
+        CheckpointError: for heads that are split across tokens.
     """
-    if _OUTPUT not in draft.raw.tensors:  # in the versions without this layer, they always are
+    if _OUTPUT not in draft.raw.tensors:  # versions without this layer always split across tokens
         raise CheckpointError(_CUT_ACROSS_TOKENS)
     shared.put_sizes(draft, hidden="encoder.layers.0.ffn.linear1.weight")
     shared.ask_heads(draft, _QUERIES)

@@ -1,9 +1,9 @@
-"""jadore801120/attention-is-all-you-need-pytorch, in the versions since 2018.
+"""jadore801120/attention-is-all-you-need-pytorch, versions since 2018.
 
-The current version is post-norm with a norm after the embeddings, and divides logits by sqrt(d_model) if the
-generator is tied. For a while in 2020 it was pre-norm, and the norm outside the layers came last, with the
-same name. Before that, there was none outside the layers, attention had biases, the feed-forward consisted of
-convolutions over single tokens, and positions counted from 1.
+Today there is a norm after the embeddings, sublayers are post-norm, and if the generator is the embedding
+matrix, logits are divided by sqrt(d_model). For a while in 2020 the sublayers were pre-norm and the outer
+norm came after the last layer, with the same names and shapes. Before that there was no outer norm, attention
+had biases, the feed-forward consisted of convolutions over single tokens, and positions counted from 1.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RENAMES: Renames = {
         }
     ),
 }
-"""The norms outside the layers have the first two names if they follow the embeddings."""
+"""Norms outside the layers have the first two names if they follow the embeddings."""
 
 RENAMED_PARTS = {
     "encoder.src_word_emb.weight": "src_embedding",
@@ -89,7 +89,7 @@ def _is_old(draft: ConfigDraft) -> bool:
 
 
 def _ask_scale(draft: ConfigDraft) -> None:
-    """Ask what is scaled if embedding and generator are tied."""
+    """Ask what is scaled if embedding and generator share one matrix."""
     if not draft["tie_generator"]:
         why = "embedding and generator are two matrices"
         draft.layout(why, logits_scale=False, embedding_scale=False)
@@ -111,7 +111,7 @@ def _ask_scale(draft: ConfigDraft) -> None:
 
 
 def _read_norms(draft: ConfigDraft) -> None:
-    """Fill in the positions of the norms, in sublayers and outside the layers."""
+    """Fill in where norms are, in the sublayers and outside the layers."""
     if _OUTER_NORM not in draft.raw.tensors:
         draft.layout(
             "versions without a norm outside of the layers",

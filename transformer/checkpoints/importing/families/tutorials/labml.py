@@ -1,7 +1,7 @@
 """labml.ai's annotated transformers (labmlai/annotated_deep_learning_paper_implementations).
 
-Pre-norm with a final norm in each stack; the feed-forward may be gated. Besides the encoder-decoder there is
-a lone stack of encoder layers, for causal and for masked language models.
+Pre-norm, with a final norm after each stack; the feed-forward may be gated. Besides the encoder-decoder,
+there is a stack of encoder layers only, for causal and masked language models.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _QUERIES = "layers.0.self_attn.query.linear"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if the encoder's attention has this layout, and there is an embedding."""
+    """True if the encoder's attention has this layout, and there is its embedding."""
     return {"src_embedding", f"encoder.{_QUERIES}.weight"} <= raw.tensors.keys()
 
 
@@ -78,7 +78,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _take_for_decoder(draft: ConfigDraft) -> None:
-    """Give the lone stack the names of a decoder's."""
+    """Rename the single stack to a decoder."""
     tensors = {
         _DECODERS.get(name, re.sub("^encoder[.]", "decoder.", name)): stored
         for name, stored in draft.raw.tensors.items()
@@ -90,7 +90,7 @@ def _take_for_decoder(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Biases of 0 for queries and keys, which an argument leaves out; values and output always have one."""
+    """Biases of queries and keys, which are optional; values and output always have them."""
     if f"encoder.{_QUERIES}.bias" in raw.tensors or f"decoder.{_QUERIES}.bias" in raw.tensors:
         return {}
     return shared.ZERO_BIASES

@@ -1,7 +1,7 @@
-"""SamLynnEvans/Transformer: pre-norm with a final norm in each stack, by the unbiased deviation.
+"""SamLynnEvans/Transformer: pre-norm with the unbiased deviation, and a final norm after each stack.
 
-Its sines and cosines are stored. Their exponents are doubled, and each cosine has its own, so they differ
-from the paper's sinusoids: the table is used as stored. Copies that corrected them are read too.
+Its sines and cosines are stored. The exponents are doubled, and each cosine has its own, unlike the paper's
+sinusoids: the table is used as stored. Copies that corrected this are read too.
 """
 
 from __future__ import annotations

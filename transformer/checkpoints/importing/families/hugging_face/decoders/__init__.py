@@ -1,1 +1,1 @@
-"""GPT-2, Llama and other decoder-only models."""
+"""GPT-2, Llama and related models: decoders only."""

@@ -1,4 +1,4 @@
-"""A decoder's generator: its own matrix or the embedding, perhaps with a bias."""
+"""The generator of a decoder: a separate matrix or the embedding, with or without a bias."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def read_head(
     Args:
         draft: to be filled in.
         words: name of the embedding.
-        tied: the default of tie_word_embeddings in the family.
+        tied: whether the family ties its generator if config.json doesn't say.
         heads: tensors of heads for other tasks.
-        bare: config.json's name for the family's models without a head.
+        bare: names in config.json of the family's models without a head.
     """
     raw, config = draft.raw, draft.config
     apart = _WEIGHT in raw.tensors
@@ -45,9 +45,9 @@ def read_head(
 
 
 def _is_whole(raw: RawCheckpoint, heads: Iterable[str]) -> bool:
-    """True if a model without a stored generator was saved with its head, which is then the embedding.
+    """True if a model without a stored generator was saved with its head, which then is the embedding.
 
-    A model saved without a head has no "model." prefix, and a classifier has its own head.
+    Names in a model saved without its head lack "model.", and a classifier has its own head.
     """
     is_whole = any("model" in stored.name.split(".")[:-1] for stored in raw.tensors.values())
     return is_whole and not any(name in raw.tensors for name in heads)

@@ -1,4 +1,4 @@
-"""Decoder norms that only normalise: stand-ins for the weights missing in their files."""
+"""Norms of decoders that only normalise: stand-ins for the weights that their files lack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotary positions in a Hugging Face config.json: base and stretching."""
+"""Rotary positions in a config.json of Hugging Face's transformers: base, rotated part, stretching."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.errors import CheckpointError, shown
 
 UNSTRETCHED = ("default", "dynamic")
-"""The dynamic ways only affect texts longer than max_position_embeddings, which is our max_len."""
+"""Dynamic stretching affects only texts longer than max_position_embeddings, which is our max_len."""
 
 
 class Names(NamedTuple):
     """A family's names and defaults for the base and the rotated part of a head.
 
     Attributes:
-        usual_base: default base.
-        usual_part: default rotated share of each head; 0 for a family that always rotates whole heads.
-        base: attribute of config.json.
-        part: the same.
-        entry: entry of rope_parameters if layer types have one each; empty if they share one.
+        usual_base: default of the base.
+        usual_part: default share of each head that is rotated; 0 for a family that rotates whole heads.
+        base: the base's attribute in config.json.
+        part: the rotated share's attribute in config.json.
+        entry: key in rope_parameters, if each type of layer has its own; empty if all layers share one.
     """
 
     usual_base: float = 10_000.0
@@ -31,12 +31,12 @@ class Names(NamedTuple):
 
 
 def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
-    """Fill in position_base, the rotated part of each head, and the stretching of wavelengths.
+    """Fill in position_base, how much of each head is rotated, and how wavelengths are stretched.
 
-    d_head must be there.
+    Needs d_head.
 
     Raises:
-        CheckpointError: for a way of stretching that Headlight's model does not have.
+        CheckpointError: for a kind of stretching that Headlight's model does not have.
     """
     rope = _rope(config, names)
     draft.configured("position_base", rope.number("rope_theta", names.usual_base), names.base)
@@ -45,15 +45,15 @@ def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
 
 
 def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
-    """Fill in the stretching of wavelengths, if any.
+    """Fill in how wavelengths are stretched, if they are.
 
     Args:
         draft: to be filled in.
-        rope: config.json's settings of the rotation.
+        rope: the settings of the rotation.
         max_positions: the longest text.
 
     Raises:
-        CheckpointError: for a way of stretching that Headlight's model does not have.
+        CheckpointError: for a kind of stretching that Headlight's model does not have.
     """
     kind = rope.get("rope_type", "default")
     if kind in UNSTRETCHED:
@@ -69,14 +69,14 @@ def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> 
 
 
 def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
-    """Ask how much of each head is rotated; d_head must be filled in.
+    """Ask how much of each head is rotated. Needs d_head.
 
     Args:
         draft: to be filled in.
-        usual_part: the family's rotated part of a head: 4 for a quarter.
+        usual_part: divisor for the family's usual part of a head: 4 for a quarter.
 
     Raises:
-        CheckpointError: for heads too narrow to have a pair of numbers.
+        CheckpointError: for heads too narrow for a pair of numbers.
     """
     d_head = draft["d_head"]
     if d_head < 2:
@@ -95,7 +95,7 @@ def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
 
 
 def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
-    """Fill in which wavelengths are stretched, given by how often they fit into the original texts."""
+    """Fill in which wavelengths are stretched, from how often they fit into the original training length."""
     trained = rope.number("original_max_position_embeddings", max_positions)
     rare, often = rope.number("low_freq_factor"), rope.number("high_freq_factor")
     if not (0 < rare <= often and trained > 0):
@@ -110,7 +110,7 @@ def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> N
 
 
 def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
-    """The settings of the rotation, from all the places that versions of transformers use."""
+    """The settings of the rotation, from all the places used by versions of transformers."""
     told: dict[str, Any] = {
         "rope_theta": config.get(names.base),
         "partial_rotary_factor": config.get(names.part),
@@ -132,10 +132,10 @@ def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
 
 
 def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
-    """Fill in how many dimensions of each head are rotated.
+    """Fill in how many numbers of each head are rotated.
 
     Raises:
-        CheckpointError: for part of a head in a family that rotates whole heads.
+        CheckpointError: for partly rotated heads in a family that rotates whole ones.
     """
     part = rope.number("partial_rotary_factor", names.usual_part or 1.0)
     if not names.usual_part and part != 1:

@@ -1,7 +1,7 @@
 """GPT-2 (Radford et al. 2019) as Hugging Face's transformers saves it.
 
-A pre-norm decoder with learned positions, and linear layers stored as input by output ("Conv1D"), with
-queries, keys and values fused into one. The generator is the embedding.
+A pre-norm decoder with learned positions and linear layers stored as (in, out) ("Conv1D"); queries, keys and
+values are concatenated in one of them. The generator is the embedding.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OUTPUT_BY_INPUT: Renames = {
     **module_renames({"ln_f": "decoder.final_norm"}),
     **HEAD,
 }
-"""The names for torch's linear layers, as stored by programs that copied GPT-2's names."""
+"""Names with torch's linear layers, (out, in), as stored by programs that adopted GPT-2's names."""
 
 _INPUT_BY_OUTPUT: Renames = {
     "attn.c_attn.weight": Into(
@@ -66,7 +66,7 @@ _UNCOMMON = "another way to compute attention than GPT-2's"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are GPT-2's fused projections and its embeddings."""
+    """True if there are GPT-2's fused projections and its embedding."""
     return {"wte.weight", "h.0.attn.c_attn.weight"} <= raw.tensors.keys() and may_be(raw, "gpt2")
 
 

@@ -1,6 +1,6 @@
 """GPT-J (Wang and Komatsuzaki 2021) as Hugging Face's transformers saves it.
 
-A decoder whose attention and feed-forward read the same stream through one norm. A leading part of each head
+A decoder whose attention and feed-forward run in parallel on one norm's output. The leading part of each head
 is rotated, in neighbouring pairs, and the generator has a bias.
 """
 
@@ -43,7 +43,7 @@ IGNORED = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if tensors have GPT-J's names."""
+    """True if there are GPT-J's names."""
     names = {"wte.weight", "h.0.attn.q_proj.weight", "h.0.mlp.fc_in.weight"}
     return names <= raw.tensors.keys() and may_be(raw, "gptj")
 
@@ -70,7 +70,7 @@ def read_config(draft: ConfigDraft) -> None:
     else:
         draft.configured("max_len", config.integer("n_positions", 2048), "n_positions")
         draft.configured("rotary_dims", config.integer("rotary_dim", 64), "rotary_dim")
-        # the published file has the other two, which transformers never reads
+        # transformers never reads the last two, which the published file has
         config.refuse_unknown({"n_inner", "rotary", "scale_attn_weights"})
 
 

@@ -1,7 +1,7 @@
 """GPT-NeoX (Black et al. 2022, arXiv:2204.06745) and Pythia as Hugging Face's transformers saves them.
 
-A decoder whose attention and feed-forward read the same stream, with queries, keys and values of each head
-fused into one matrix. Only a leading part of each head is rotated; its halves form the pairs.
+A decoder whose attention and feed-forward run in parallel, with each head's queries, keys and values adjacent
+in one matrix. Only the leading part of each head is rotated, with pairs half of that part apart.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def queries_keys_values(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(3 * D, ...) by head -> queries, keys, values of (D, ...), with rotated pairs adjacent."""
+    """(3 * D, ...) by head -> queries, keys, values, each (D, ...), with rotated pairs side by side."""
     queries, keys, values = interleaved_by_head(tensor, config)
     return *rotated_pairs_side_by_side(queries, config), *rotated_pairs_side_by_side(keys, config), values
 
@@ -73,13 +73,13 @@ _HARMLESS = {"attention_bias", "hidden_dropout", "is_decoder"}
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename the generator, which older files call embed_out."""
+    """Rename the generator, called embed_out in older files."""
     tensors = {name.replace("embed_out.", "lm_head.", 1): raw.tensors[name] for name in raw.tensors}
     return replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are GPT-NeoX's names of embedding and fused projection."""
+    """True if there are GPT-NeoX's embedding and fused projection."""
     return {"embed_in.weight", _FUSED} <= raw.tensors.keys() and may_be(raw, "gpt_neox")
 
 

@@ -1,7 +1,7 @@
 """OPT (Zhang et al. 2022, arXiv:2205.01068) and Galactica as Hugging Face's transformers saves them.
 
-A decoder with fairseq's names and learned positions, which begin at row 2 of their table. It is pre-norm, but
-post-norm in the model of 350 million parameters; Galactica has neither biases nor weights in its norms.
+A decoder with fairseq's names and learned positions, which begin at row 2 of their table. All are pre-norm
+except the model of 350 million parameters; Galactica has no biases and no weights in its norms.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
 _UNUSED_ROWS = 2
-"""First rows of the position table, which fairseq reserved for padding."""
+"""Rows of the position table that fairseq reserved for padding."""
 
 _ATTENTION: Renames = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
 _LAYER: Renames = {
@@ -50,7 +50,7 @@ _FINAL_NORM = "final_layer_norm.weight"
 _NARROWED = "project_out.weight"
 _NARROW = "embeddings narrower than the model, whose last states are projected back to their width"
 _TOLD_BY_TENSORS = {
-    "activation_dropout",  # in training only
+    "activation_dropout",  # training only
     "enable_bias",
     "layer_norm_elementwise_affine",
     "max_position_embeddings",
@@ -58,10 +58,10 @@ _TOLD_BY_TENSORS = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there is a decoder with fairseq's names and no cross-attention."""
+    """True if there is a decoder with fairseq's names and without cross-attention."""
     names = {"embed_tokens.weight", "embed_positions.weight", "layers.0.self_attn.q_proj.weight"}
     has_memory = "layers.0.encoder_attn.q_proj.weight" in raw.tensors
-    has_other_end = "layer_norm.weight" in raw.tensors  # mBART's lone decoder, BioGPT, XGLM
+    has_other_end = "layer_norm.weight" in raw.tensors  # mBART's decoder on its own, BioGPT, XGLM
     has_names = {*names, "layers.0.fc1.weight"} <= raw.tensors.keys()
     return has_names and not (has_memory or has_other_end) and may_be(raw, "opt")
 
@@ -70,7 +70,7 @@ def read_config(draft: ConfigDraft) -> None:
     """Read config.json, or the shapes and answers.
 
     Raises:
-        CheckpointError: for embeddings whose width is not the model's.
+        CheckpointError: for embeddings narrower than the model.
     """
     raw, config = draft.raw, draft.config
     if _NARROWED in raw.tensors:

@@ -1,7 +1,7 @@
 """Phi-1, 1.5 and 2 (Li et al. 2023, arXiv:2309.05463) as Hugging Face's transformers saves them.
 
-A decoder whose attention and feed-forward read the same stream through one norm. A leading part of each head
-is rotated, its halves forming the pairs, and the generator has a bias.
+A decoder whose attention and feed-forward run in parallel on one norm's output. The leading part of each head
+is rotated, with pairs half of that part apart, and the generator has a bias.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def for_both(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """One tensor under two names: attention and feed-forward read the stream through the same norm."""
+    """One tensor, twice: attention and feed-forward share a norm."""
     return tensor, tensor
 
 

@@ -1,1 +1,1 @@
-"""BERT and other encoder-only models."""
+"""BERT and related models: encoders only."""

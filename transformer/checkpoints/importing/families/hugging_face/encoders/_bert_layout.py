@@ -1,7 +1,8 @@
-"""Common to BERT and similar Hugging Face encoders: names, sizes, heads.
+"""Common to BERT and Hugging Face's encoders built like it: names, sizes, heads.
 
 A post-norm encoder with a norm after the embeddings, learned positions and segments; masked-language-model
-heads have a dense layer and a norm before the generator. The oldest files call norm weights gamma and beta.
+heads have a dense layer and a norm before the generator. The oldest files call the weights of norms gamma and
+beta.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ IGNORED = {
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """If nothing is tied, set aside the head's second bias, next to its generator's."""
+    """If nothing is tied, set aside the head's second bias, which is unused."""
     if raw.json("config.json").get("tie_word_embeddings") is not False:
         return raw
     tensors = dict(raw.tensors)
@@ -78,7 +79,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
 
 
 def has_encoder(raw: RawCheckpoint) -> bool:
-    """True if tensors have BERT's names, and config.json names no different model that uses them."""
+    """True if there are BERT's names, and no name of a model that shares them but is not built like BERT."""
     names = {WORDS, POSITIONS, "encoder.layer.0.attention.self.query.weight"}
     stored = [tensor.name for tensor in raw.tensors.values()]
     return names <= raw.tensors.keys() and not missing_by_name(stored)
@@ -96,10 +97,10 @@ def read_encoder(
 
     Args:
         draft: to be filled in.
-        likely_eps: likely values of a norm's eps without config.json; config.json's default is 1e-12.
-        activation: the family's default, in Hugging Face's words.
-        first_layer: name of the first layer's matrix from d_model to d_ff.
-        segments: name of the segment embedding.
+        likely_eps: answers for norm_eps without config.json; if config.json lacks it, it is 1e-12.
+        activation: the family's usual activation, by its name in transformers.
+        first_layer: name of the first feed-forward matrix in the first layer.
+        segments: name of the segment table.
     """
     draft.size("d_model", "hidden_size", first_layer, 1)
     draft.size("src_vocab_size", "vocab_size", WORDS, 0)
@@ -121,7 +122,7 @@ def read_layers(draft: ConfigDraft) -> None:
 
 
 def read_d_embedding(draft: ConfigDraft) -> None:
-    """Fill in the embeddings' width, which a projection widens if it is less than the model's."""
+    """Fill in the width of the embeddings, which are projected if narrower than the model."""
     draft.size("d_embedding", "embedding_size", WORDS, 1)
 
 
@@ -131,10 +132,10 @@ def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
     Args:
         draft: to be filled in.
         head: name of the dense layer before the generator.
-        activation: its fixed activation, in Hugging Face's words; empty if it is the layers'.
+        activation: the head's fixed activation, by its name in transformers; empty if it is the layers'.
 
     Raises:
-        CheckpointError: when the layers' activation differs from the head's.
+        CheckpointError: if the layers' activation differs from the head's.
     """
     has_head = draft.present("has_generator", f"{head}.weight")
     draft.present("generator_transform", f"{head}.weight")
@@ -150,11 +151,11 @@ def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
 
 
 def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
-    """Refuse settings of a BERT that our model does not compute.
+    """Reject options of BERT that our model does not compute.
 
     Args:
-        draft: filled in, but not finished.
-        harmless: attributes of config.json without an effect, besides the generally known ones.
+        draft: all but filled in.
+        harmless: attributes of config.json that change nothing, besides the common ones.
 
     Raises:
         CheckpointError: naming the attribute.

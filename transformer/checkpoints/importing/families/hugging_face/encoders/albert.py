@@ -1,6 +1,6 @@
 """ALBERT (Lan et al. 2019) as Hugging Face's transformers saves it.
 
-BERT with a single layer, applied repeatedly, and narrow embeddings, which a projection widens.
+BERT with one layer that is applied repeatedly, and narrow embeddings that are projected to the model's width.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RENAMES: Renames = {
 _ORDER = "The head that tells whether two sentences are in their order."
 _LIKELY_DEPTHS = (12, 24, 6)
 _DEPTHS = {1024: 24, 2048: 24}
-"""Width -> layers, for published models without 12 of them."""
+"""Width -> layers, for published models without the usual 12."""
 
 
 def matches(raw: RawCheckpoint) -> bool:

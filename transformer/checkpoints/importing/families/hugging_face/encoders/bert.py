@@ -18,7 +18,7 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 UNUSED_ROBERTA_ROWS = 2
-"""RoBERTa numbers positions from its pad_token_id + 1 on."""
+"""RoBERTa's positions begin at pad_token_id + 1."""
 _KIN = "bert"
 _USUAL_LENGTH = 512
 
@@ -39,18 +39,18 @@ ROBERTA_RENAMES: Renames = {
 
 
 def is_bert(raw: RawCheckpoint) -> bool:
-    """True if the names are BERT's and nothing indicates RoBERTa."""
+    """True if the names are BERT's, and nothing indicates a RoBERTa."""
     return bert_layout.has_encoder(raw) and may_be(raw, "bert") and not _parts(raw) & {"lm_head", "roberta"}
 
 
 def is_roberta(raw: RawCheckpoint) -> bool:
-    """True if the names are BERT's and nothing indicates BERT itself."""
+    """True if the names are BERT's, and nothing indicates a BERT."""
     may = may_be(raw, "roberta", "camembert", "xlm-roberta")
     return bert_layout.has_encoder(raw) and may and not _parts(raw) & {"bert", "cls"}
 
 
 def has_sizes_of_roberta(raw: RawCheckpoint) -> bool:
-    """True if there is one kind of segment, or two more position rows than tokens in the longest text."""
+    """True if there is one kind of segment, or the position table has two rows more than the usual length."""
     segments = raw.tensors.get(bert_layout.SEGMENTS)
     one_segment = segments is not None and segments.shape[:1] == (1,)
     return one_segment or raw.tensors[bert_layout.POSITIONS].shape[:1] == (
@@ -59,7 +59,7 @@ def has_sizes_of_roberta(raw: RawCheckpoint) -> bool:
 
 
 def _parts(raw: RawCheckpoint) -> set[str]:
-    """The modules' name prefixes; not needed if config.json names the family."""
+    """The parts of module names, used to tell the models apart; empty if config.json names the type."""
     if "model_type" in raw.json("config.json"):
         return set()
     return {part for stored in raw.tensors.values() for part in stored.name.split(".")[:-1]}

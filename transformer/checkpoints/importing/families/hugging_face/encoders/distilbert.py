@@ -61,7 +61,7 @@ def read_config(draft: ConfigDraft) -> None:
     read_head(draft, "vocab_transform")
     draft.pad_id(usual=0)
     if draft.config is not None:
-        draft.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # only initialised as sinusoids
+        draft.config.refuse_unknown({"sinusoidal_pos_embds", "tie_weights_"})  # sinusoids only initially
 
 
 FAMILY = Family(

@@ -1,7 +1,7 @@
 """ELECTRA (Clark et al. 2020) as Hugging Face's transformers saves it: the discriminator and the generator.
 
-BERT's encoder. Small models have narrow embeddings, which a projection widens; the generator's head goes back
-to their width.
+BERT's encoder. Small models have narrow embeddings that are projected to the model's width; the generator's
+head projects back to the embedding width.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MODULES = {"electra", "embeddings_project", "generator_predictions", "discrimin
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if config.json says so, or without one, if a module's name does."""
+    """True if config.json says so, or, if it names no type, a module's name."""
     if not bert_layout.has_encoder(raw) or not may_be(raw, "electra"):
         return False
     modules = {part for stored in raw.tensors.values() for part in stored.name.split(".")[:-1]}

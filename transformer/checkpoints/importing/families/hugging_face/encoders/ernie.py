@@ -1,6 +1,7 @@
 """ERNIE (Sun et al. 2019, and its versions 2 and 3) as Hugging Face's transformers saves it.
 
-BERT's names and computation. Later versions add a task vector to each token, the first task's by default.
+BERT's names and computation. Later versions add a task embedding to each token: the first task's, unless the
+program says otherwise.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _SEGMENTS_OF_PARTS = _PARTS[bert_layout.SEGMENTS]
 
 
 def with_first_task(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(n_segments + tasks, D) -> (n_segments, D): each segment's vector and the first task's."""
+    """(n_segments + tasks, D) -> (n_segments, D): each segment's vector plus the first task's."""
     return (tensor[: config.n_segments] + tensor[config.n_segments],)
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if config.json says so, or without one, if the names do or there are task vectors."""
+    """True if config.json says so, or, if it names no type, the names, or there are task embeddings."""
     if not bert_layout.has_encoder(raw) or not may_be(raw, "ernie"):
         return False
     named = any("ernie" in stored.name.split(".") for stored in raw.tensors.values())
@@ -37,7 +38,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def join_tasks(raw: RawCheckpoint) -> RawCheckpoint:
-    """Remove the prefix, and combine segments and tasks, where used, into one table."""
+    """Remove the prefix, and, if tasks are used, rename segments and tasks as parts of one table."""
     tensors = {name.removeprefix("ernie."): stored for name, stored in raw.tensors.items()}
     used = "config.json" not in raw.texts or raw.json("config.json").get("use_task_id")
     if used and _TASKS in tensors:

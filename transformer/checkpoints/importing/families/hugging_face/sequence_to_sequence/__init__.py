@@ -1,1 +1,1 @@
-"""Translators and other models with both stacks."""
+"""Translators and other encoder-decoder models."""

@@ -1,7 +1,7 @@
 """Common to Hugging Face's models with the names of fairseq's Transformer.
 
-The names are fc1, encoder_attn, and final_layer_norm for the last norm of each layer; pre-norm stacks end
-with a layer_norm of their own. Most have a logits bias next to the generator.
+Such names are fc1, encoder_attn, and final_layer_norm for the last norm of each layer; in pre-norm models
+each stack ends with a layer_norm. Most have a separate bias for the logits.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LAYERS_AND_WORDS: Renames = {
 _SHARED_WORDS, _SOURCE_WORDS = "shared.weight", "encoder.embed_tokens.weight"
 _TARGET_WORDS = "decoder.embed_tokens.weight"
 _PAD_ID = 1
-"""The id of padding in fairseq's dictionaries."""
+"""Padding id in fairseq's dictionaries."""
 UNUSED_WORDS = "unused.shared.weight"
 KIN = "fairseq"
 TABLE = "encoder.embed_positions.weight"
@@ -79,7 +79,7 @@ UNUSED = {
 _HARMLESS = {
     "_num_labels",
     "activation_dropout",
-    "add_bias_logits",  # whether the logits bias is stored; nothing else depends on it
+    "add_bias_logits",  # only says whether a bias of the logits is stored
     "kobart_version",
     "logits_bias",
     "num_hidden_layers",
@@ -104,7 +104,7 @@ def has_stacks(raw: RawCheckpoint, *, embedding_norm: bool, pre_norm: bool) -> b
 
 
 def is_pre_norm(raw: RawCheckpoint) -> bool:
-    """True if the encoder ends with a norm, as it does in pre-norm models."""
+    """True if the encoder ends with a norm, as in pre-norm models."""
     return "encoder.layer_norm.weight" in raw.tensors
 
 
@@ -114,7 +114,7 @@ def has_embedding_norm(raw: RawCheckpoint) -> bool:
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Remove the prefix; if both sides have their own embeddings, set the shared one aside."""
+    """Remove the prefix; if each side has its own embedding, set aside the unused shared one."""
     tensors = {name.removeprefix("model."): stored for name, stored in raw.tensors.items()}
     raw = replace(raw, tensors=tensors) if len(tensors) == len(raw.tensors) else raw
     tied = "config.json" in raw.texts and raw.json("config.json").get("tie_word_embeddings", True)
@@ -134,12 +134,12 @@ def _target_words(raw: RawCheckpoint) -> str:
 
 
 def read_stacks(draft: ConfigDraft, *, activation: str, one_width: bool = True) -> None:
-    """Fill in widths, depths, heads and norms, which must be the same for both stacks in config.json.
+    """Fill in widths, depths, heads and norms; config.json has them per stack, and they must be equal.
 
     Args:
         draft: to be filled in.
-        activation: the family's default, in Hugging Face's words.
-        one_width: True if the feed-forwards of both stacks must be equally wide.
+        activation: the family's usual activation, by its name in transformers.
+        one_width: whether the feed-forwards of both stacks must be equally wide.
     """
     draft.size("d_model", "d_model", _target_words(draft.raw), 1)
     draft.size("d_ff", "encoder_ffn_dim", "encoder.layers.0.fc1.weight", 0)
@@ -169,12 +169,12 @@ def read_stacks(draft: ConfigDraft, *, activation: str, one_width: bool = True) 
 
 
 def read_embedding_scale(draft: ConfigDraft, *, likely: bool, default: bool = False) -> None:
-    """Fill in embedding_scale: config.json's scale_embedding, or an answer.
+    """Fill in embedding_scale from config.json's scale_embedding, or from an answer.
 
     Args:
         draft: with d_model.
-        likely: the likely answer.
-        default: the default of config.json.
+        likely: the first answer.
+        default: the value if config.json lacks it.
     """
     if draft.config is None:
         ask_embedding_scale(draft, likely=likely)
@@ -183,7 +183,7 @@ def read_embedding_scale(draft: ConfigDraft, *, likely: bool, default: bool = Fa
 
 
 def read_learned_positions(draft: ConfigDraft, *, unused_rows: int = 0) -> None:
-    """Fill in learned positions and max_len: the table's rows, without the unused first ones."""
+    """Fill in learned positions and their number, without the table's unused first rows."""
     draft.layout("every model of this layout", positions="learned")
     if draft.config is not None or not unused_rows:
         draft.size("max_len", "max_position_embeddings", TABLE, 0)
@@ -193,13 +193,13 @@ def read_learned_positions(draft: ConfigDraft, *, unused_rows: int = 0) -> None:
 
 
 def read_sinusoids(draft: ConfigDraft, layout: str, *, offset: int = 0, usual: int = ASSUMED_LENGTH) -> None:
-    """Fill in sinusoidal positions and max_len: config.json's, a stored table's rows, or the usual number.
+    """Fill in sinusoidal positions and their number, from config.json, a stored table, or the default.
 
     Args:
         draft: to be filled in.
         layout: see `TransformerConfig.sinusoid_layout`.
         offset: the position of the first token; the table itself begins at 0.
-        usual: max_len if nothing else gives it.
+        usual: number of positions if the files don't say.
     """
     draft.layout("every model of this layout", positions="sinusoidal", sinusoid_layout=layout)
     if offset:
@@ -213,7 +213,7 @@ def read_sinusoids(draft: ConfigDraft, layout: str, *, offset: int = 0, usual: i
 
 
 def read_shifted_sinusoids(draft: ConfigDraft) -> None:
-    """Fill in padding, and sinusoids numbered as in fairseq: the first token's position is pad_id + 1."""
+    """Fill in padding, and sinusoids as in fairseq: the first token's position is the padding id + 1."""
     draft.pad_id(usual=_PAD_ID)
     pad_id = _PAD_ID if draft.config is None else draft.config.integer("pad_token_id", _PAD_ID)
     read_sinusoids(draft, "halves_to_base", offset=pad_id + 1)
@@ -228,15 +228,15 @@ def read_words(
     generator: str = "lm_head.weight",
     usually_tied: bool = True,
 ) -> None:
-    """Fill in vocabulary sizes, ties of embeddings and generator, and the logits bias.
+    """Fill in vocabulary sizes, which of embeddings and generator share a matrix, and the logits' bias.
 
     Args:
         draft: to be filled in.
-        one_vocabulary: True if both sides have the same words.
-        source_key: config.json's attribute with the source's vocabulary size.
-        target_key: the same for the target.
-        generator: name of the generator's matrix, where stored.
-        usually_tied: config.json's default for tying all of these.
+        one_vocabulary: whether both sides have the same vocabulary.
+        source_key: attribute in config.json with the source's vocabulary size.
+        target_key: attribute in config.json with the target's vocabulary size.
+        generator: name of the generator's matrix, if stored.
+        usually_tied: whether all of these share one matrix if config.json doesn't say.
     """
     raw, config = draft.raw, draft.config
     source, target = _source_words(raw), _target_words(raw)
@@ -257,11 +257,11 @@ def read_words(
 
 
 def refuse_other_computations(draft: ConfigDraft, *harmless: str) -> None:
-    """Refuse settings of this layout's oldest files that their family does not compute.
+    """Reject options in the oldest files of this layout that the family does not compute.
 
     Args:
-        draft: filled in, but not finished.
-        harmless: attributes of config.json without an effect, besides the generally known ones.
+        draft: all but filled in.
+        harmless: attributes of config.json that change nothing, besides the common ones.
 
     Raises:
         CheckpointError: naming the attribute.

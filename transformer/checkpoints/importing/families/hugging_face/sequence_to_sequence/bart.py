@@ -1,7 +1,7 @@
 """BART (Lewis et al. 2019) and mBART (Liu et al. 2020) as Hugging Face's transformers saves them.
 
 Learned positions, which begin at row 2 of their table, and a norm after the embeddings. BART is post-norm;
-mBART is pre-norm, with one more norm after each stack.
+mBART is pre-norm, with a final norm after each stack.
 """
 
 from __future__ import annotations

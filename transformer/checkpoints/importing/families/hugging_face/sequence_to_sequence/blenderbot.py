@@ -1,6 +1,6 @@
 """Blenderbot (Roller et al. 2020) as Hugging Face's transformers saves it.
 
-Pre-norm with a final norm in both stacks, none after the embeddings; learned positions.
+Pre-norm, with a final norm after each stack and none after the embeddings; learned positions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RENAMES: Renames = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if both stacks end with a norm, no norm follows the embeddings, and positions were learned."""
+    """True if both stacks end with a norm, no norm follows the embeddings, and positions are learned."""
     if not fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True):
         return False
     if "model_type" in raw.json("config.json"):
@@ -48,13 +48,13 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def is_small(raw: RawCheckpoint) -> bool:
-    """True if tensors have BART's names and no config.json says that it is a BART."""
+    """True if there are BART's names, and config.json names Blenderbot-small or no type."""
     found = fairseq_layout.has_stacks(raw, embedding_norm=True, pre_norm=False)
     return found and may_be(raw, "blenderbot-small")
 
 
 def refuse_small(draft: ConfigDraft) -> None:
-    """Refuse the small models, saying what is missing.
+    """Reject the model, saying why.
 
     Raises:
         CheckpointError: always.
@@ -85,4 +85,4 @@ SMALL = Family(
     kin=fairseq_layout.KIN,
     trait="its decoder adds the positions after the norm, which Headlight does not compute",
 )
-"""BART's layout, with a different decoder."""
+"""BART's layout with a different decoder."""

@@ -1,7 +1,7 @@
-"""FSMT as Hugging Face's transformers saves it: fairseq's translators of WMT 19 (Ng et al. 2019).
+"""FSMT as Hugging Face's transformers saves it: fairseq's translators from WMT 19 (Ng et al. 2019).
 
 The paper's post-norm Transformer; each side has its own vocabulary and feed-forward width. Sinusoids are
-tensor2tensor's, and the first position is pad_id + 1.
+tensor2tensor's, and the first position is the padding id + 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GENERATOR = "decoder.output_projection.weight"
 
 
 def rows_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(n, ...) -> (d_ff, ...): rows of zeros are appended, which make hidden numbers of zero."""
+    """(n, ...) -> (d_ff, ...): padded with zero rows, so that the added hidden units are zero."""
     if len(tensor) >= config.d_ff:
         return (tensor,)
     filled = tensor.new_zeros(config.d_ff, *tensor.shape[1:])
@@ -34,7 +34,7 @@ def rows_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tenso
 
 
 def columns_up_to_d_ff(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(D, n) -> (D, d_ff): columns of zeros are appended, which read those hidden numbers."""
+    """(D, n) -> (D, d_ff): padded with zero columns, for the added hidden units."""
     return (rows_up_to_d_ff(tensor.transpose(0, 1), config)[0].transpose(0, 1),)
 
 
@@ -51,7 +51,7 @@ RENAMES: Renames = {**fairseq_layout.LAYERS_AND_WORDS, **_WIDTHS, _GENERATOR: "g
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if norms are only in the layers, and the decoder contains the generator."""
+    """True if there are norms only in the layers, and the decoder contains the generator."""
     bare = fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=False)
     return bare and _GENERATOR in raw.tensors and may_be(raw, "fsmt")
 
@@ -76,10 +76,10 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _read_widths(draft: ConfigDraft) -> None:
-    """Fill in d_ff: the wider stack's; the other's tensors are padded with zeros.
+    """Fill in d_ff, the wider stack's; the other's tensors are padded.
 
     Raises:
-        CheckpointError: when config.json's width is not the files'.
+        CheckpointError: when config.json and the files disagree about a width.
     """
     widths = {stack: _width(draft, stack) for stack in ("encoder", "decoder")}
     draft.put("d_ff", max(widths.values()), "shapes", "the wider of both stacks' feed-forwards")

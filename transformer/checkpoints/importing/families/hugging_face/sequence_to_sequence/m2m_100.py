@@ -1,7 +1,7 @@
 """M2M-100 (Fan et al. 2020) and NLLB (NLLB Team 2022) as Hugging Face's transformers saves them.
 
-Pre-norm with a final norm in both stacks; sinusoids as in tensor2tensor, computed and not stored, from
-position pad_id + 1 on.
+Pre-norm, with a final norm after each stack. Sinusoids are tensor2tensor's, computed and not stored, and the
+first position is the padding id + 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Marian's translators (Junczys-Dowmunt et al. 2018) as Hugging Face's transformers saves them: opus-mt.
 
-The paper's post-norm Transformer with sinusoidal positions, sines before cosines. Both sides usually share
-one vocabulary, and targets usually begin with the padding token.
+The paper's post-norm Transformer with sinusoidal positions, sines before cosines. Both sides usually share a
+vocabulary, and targets usually begin with the padding token.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ IGNORED = {**fairseq_layout.UNUSED, **fairseq_layout.TABLES_OF_SINUSOIDS}
 
 USUAL_LENGTH = 512
 DEFAULT_PAD_ID = 58_100
-"""Default pad_token_id of config.json, if the vocabulary is large enough."""
+"""Padding id if config.json lacks it, capped by the vocabulary."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -36,12 +36,12 @@ def read_config(draft: ConfigDraft) -> None:
     _read_pad_id(draft)
     fairseq_layout.read_sinusoids(draft, "halves", usual=USUAL_LENGTH)
     fairseq_layout.read_embedding_scale(draft, likely=True)
-    # decoder_vocab_size repeats a shared vocab_size; the other is for learned positions
+    # decoder_vocab_size repeats vocab_size for a shared vocabulary; the other is for learned positions
     fairseq_layout.refuse_other_computations(draft, "decoder_vocab_size", "extra_pos_embeddings")
 
 
 def _read_pad_id(draft: ConfigDraft) -> None:
-    """Fill in pad_id: the last word; transformers' default is 58,100."""
+    """Padding is the last id, for which transformers assumes 58,100 if config.json doesn't say."""
     last = draft["src_vocab_size"] - 1
     draft.pad_id(usual=last if draft.config is None else min(last, DEFAULT_PAD_ID))
 

@@ -1,7 +1,7 @@
 """Pegasus (Zhang et al. 2019) as Hugging Face's transformers saves it.
 
-The paper's Transformer, but pre-norm, with sinusoidal positions, sines before cosines. Old files store the
-position table, although it was not learned.
+The paper's Transformer, pre-norm, with sinusoidal positions, sines before cosines. Old files store the table
+of positions, though it is not learned.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if both stacks end with a norm, none follows the embeddings, and no positions were learned."""
+    """True if both stacks end with a norm, none follows the embeddings, and positions are not learned."""
     if not fairseq_layout.has_stacks(raw, embedding_norm=False, pre_norm=True):
         return False
     if "model_type" in raw.json("config.json"):

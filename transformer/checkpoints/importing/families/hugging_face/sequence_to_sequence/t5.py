@@ -1,8 +1,8 @@
 """T5 (Raffel et al. 2020), versions 1.0 and 1.1, and mT5, as Hugging Face's transformers saves them.
 
 Pre-norm with RMS norms, no biases, unscaled scores, and a learned bias of the scores by distance, stored in
-the first layer for all. Version 1.0 divides the decoder's output by sqrt(d_model), as its generator is tied;
-1.1 has an untied generator and gated GELU.
+the first layer and used in all. Version 1.0 divides the decoder's output by sqrt(d_model), as its generator
+is the embedding; 1.1 has a separate generator and gated GELU.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _UNGATED = "encoder.block.0.layer.1.DenseReluDense.wi.weight"
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if tensors have T5's names, with the bias of the scores only in the first layer."""
+    """True if there are T5's names, and only the first layer has a bias of the scores."""
     _, _, bias = _BIAS.partition("block.0.")
     in_each_layer = any(name.endswith(bias) and "block.0." not in name for name in raw.tensors)
     return {_Q, _BIAS} <= raw.tensors.keys() and not in_each_layer and may_be(raw, "t5", "mt5")
@@ -102,7 +102,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def _read_feed_forward(draft: ConfigDraft) -> None:
-    """Fill in gating and activation, from values such as "relu" and "gated-gelu"."""
+    """Fill in the gate and the activation of the feed-forward, from names such as "relu" and "gated-gelu"."""
     gated = draft.present("gated", _GATED)
     if draft.config is None:
         ask_usual_activation(draft, "gelu_tanh" if gated else "relu")
@@ -116,13 +116,13 @@ def _read_feed_forward(draft: ConfigDraft) -> None:
             f"{'gated' if gated else 'plain'} feed-forward, and Headlight knows the activations "
             f"{', '.join(ACTIVATIONS)}: copy the config.json that belongs to the weights."
         )
-    # "gated-gelu" has always meant the approximation, which models were trained with.
+    # "gated-gelu" has always meant the approximation: models were trained with it.
     activation = "gelu_tanh" if told == "gated-gelu" else ACTIVATIONS[name]
     draft.configured("activation", activation, "feed_forward_proj")
 
 
 def _read_distances(draft: ConfigDraft) -> None:
-    """Fill in the buckets of distances; no table limits the length of a text."""
+    """Fill in the largest distance the bias distinguishes, and max_len, which no table limits."""
     config = draft.config
     if config is None:
         draft.put("max_position_distance", USUAL_DISTANCE, "assumed", "the usual one of this family")
@@ -135,7 +135,7 @@ def _read_distances(draft: ConfigDraft) -> None:
 
 
 def _read_decoder(draft: ConfigDraft) -> None:
-    """Fill in depths and the generator; there may be only an encoder."""
+    """Fill in the depths, the target vocabulary and the generator; there may be only an encoder."""
     draft.layers("n_encoder_layers", "num_layers", "encoder.block.")
     if not draft.raw.layer_count("decoder.block."):
         draft.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
@@ -164,9 +164,9 @@ def _read_generator(draft: ConfigDraft) -> None:
         draft.put("tie_generator", not apart, "shapes", "whether there is lm_head.weight of its own")
         return
     tied = config.flag("tie_word_embeddings", True)
-    # Newer files say so; in older ones an untied generator means version 1.1. mT5 is a 1.1.
+    # Newer files say it themselves; in older ones an untied generator means version 1.1. mT5 is a 1.1.
     scales = config.flag("scale_decoder_outputs", tied) and config.get("model_type") != "mt5"
-    # Newer versions of transformers write that all models are tied, even untied ones.
+    # Newer versions of transformers write that all models are tied, even those that are not.
     bare = config.get("architectures") in (["T5Model"], ["MT5Model"]) and not scales
     if "lm_head.weight" not in raw.tensors and (bare or not tied):
         put_no_generator(draft)

@@ -1,7 +1,8 @@
 """The layers of Whisper (Radford et al. 2022) as Hugging Face's transformers saves it.
 
-Pre-norm with a final norm in both stacks, learned positions in the decoder, keys without a bias. The
-encoder's input is audio, a spectrogram through convolutions, which our model lacks: random vectors stand in.
+Pre-norm, with a final norm after each stack, learned positions in the decoder, and keys without a bias. The
+encoder's input is made from audio by convolutions over a spectrogram, which our model lacks: random vectors
+stand in for it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from transformer.checkpoints.importing.family import (
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_SOUNDS = 128
-"""Rows of the table that stands in for the encoder's audio."""
+"""Rows of the table that stands in for the encoder's audio input."""
 _WORDS = "decoder.embed_tokens.weight"
 
 RENAMES: Renames = {
@@ -41,7 +42,7 @@ IGNORED = {
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are both stacks with convolutions before the encoder."""
+    """True if there are both stacks, and convolutions before the encoder."""
     return (
         fairseq_layout.has_both_stacks(raw)
         and "encoder.conv1.weight" in raw.tensors
@@ -84,11 +85,11 @@ _OF_SOUND = (
     "scale_embedding",
     "use_weighted_layer_sum",
 )
-"""Attributes for convolutions, training and decoding, and a scale that transformers ignores."""
+"""Attributes for convolutions, training and token selection, and a scale that transformers ignores."""
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Stand-ins for the encoder's audio, and for the biases that keys lack."""
+    """The encoder's audio input, and the biases that keys lack."""
     keys = ("encoder.layers.{}.self_attn", "decoder.layers.{}.self_attn", "decoder.layers.{}.cross_attn")
     zeros: dict[str, StandIn] = {f"{attention}.w_k.bias": "zeros" for attention in keys}
     return zeros | {"src_embedding.weight": "drawn"}

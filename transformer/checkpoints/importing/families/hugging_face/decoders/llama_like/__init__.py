@@ -1,1 +1,1 @@
-"""Llama and models with its names, or nearly."""
+"""Llama, and models with the same or nearly the same names."""

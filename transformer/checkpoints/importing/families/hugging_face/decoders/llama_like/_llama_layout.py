@@ -1,7 +1,7 @@
-"""Common to Llama and similar models: names, sizes, heads, rotation, length.
+"""Common to Llama and the models built like it: names, sizes, heads, rotation, length.
 
-A pre-norm decoder with RMS norms, rotary positions, a gated feed-forward, and fewer key and value heads than
-query heads. The files store the two halves of each rotated pair half a head apart.
+A pre-norm decoder with RMS norms, rotary positions, a gated feed-forward, and fewer key/value heads than
+query heads. The files store the two numbers of each rotated pair half a head apart.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ IGNORED = {
 
 KIN = "llama"
 _OTHERS = ("pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight", "input_layernorm.bias")
-"""Names in layers with more than Llama's tensors: Gemma 2's, OLMo 2's, StableLM's."""
+"""Names in layers that contain more than Llama's: Gemma 2's, OLMo 2's, StableLM's."""
 _FUSED = "layers.0.self_attn.qkv_proj.weight"
 _Q_NORM = "layers.0.self_attn.q_norm.weight"
 _WORDS = "embed_tokens.weight"
@@ -82,19 +82,19 @@ _ATTENTION_TYPES = ("full_attention", "sliding_attention")
 
 @dataclass(frozen=True)
 class Usual:
-    """A family's defaults for config.json, and the answers offered without one.
+    """A family's defaults for attributes missing from config.json, and its likely answers without one.
 
     Attributes:
         of: the family in words, for the report.
-        bare: config.json's name for the models without a head.
+        bare: names in config.json of the models without a head.
         tied: whether the generator is the embedding.
         d_head: width of a head; 0 for d_model / n_heads.
-        norm_eps: likely values, the default first; a single one is not asked for.
-        bases: bases of the rotation with their labels; the default first, a single one is not asked for.
-        lengths: likely lengths of the longest text, the default first.
-        window: how far windowed layers look back; 0 if there are none.
-        rotation_of: the layer type that the base applies to; empty if all layers share one rotation.
-        rotated_part: the rotated share of each head; 0 for a family that always rotates whole heads.
+        norm_eps: likely values, config.json's default first; a single one is not asked about.
+        bases: base of the rotation -> text for the user; order and single ones as for norm_eps.
+        lengths: likely maximum lengths, config.json's default first.
+        window: window of layers with local attention; 0 for none.
+        rotation_of: type of the layers that use the base; empty if all layers share one rotation.
+        rotated_part: the share of each head that is rotated; 0 for a family that rotates whole heads.
     """
 
     of: str
@@ -110,14 +110,14 @@ class Usual:
 
 
 def has_names(raw: RawCheckpoint) -> bool:
-    """True if tensors have Llama's names, with no further norms in the layers."""
+    """True if there are Llama's names, and no further norms in each layer."""
     inside = ("input_layernorm", "self_attn.q_proj", "mlp.gate_proj")
     names = {_WORDS, *(f"layers.0.{name}.weight" for name in inside)}
     return names <= raw.tensors.keys() and not any(f"layers.0.{name}" in raw.tensors for name in _OTHERS)
 
 
 def read_layers(draft: ConfigDraft, usual: Usual) -> None:
-    """Fill in all but the activation and a family's peculiarities, from config.json or shapes and answers."""
+    """Fill in all but the activation and family specifics, from config.json or from shapes and answers."""
     draft.size("d_model", "hidden_size", _WORDS, 1)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
     draft.size("d_ff", "intermediate_size", "layers.0.mlp.down_proj.weight", 1)
@@ -142,16 +142,16 @@ def read_layers(draft: ConfigDraft, usual: Usual) -> None:
 
 
 def refuse_other_computations(config: ForeignConfig) -> None:
-    """Refuse attributes that were not read.
+    """Reject attributes that were not read.
 
     Raises:
-        CheckpointError: naming them.
+        CheckpointError: with their names.
     """
     config.refuse_unknown(_HARMLESS)
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Biases of 0: some Llama-like models have biases everywhere except after the heads."""
+    """Some models built like Llama have biases everywhere except in the output matrix of attention."""
     has_bias = "layers.0.self_attn.o_proj.bias" in raw.tensors
     return {} if has_bias else {"decoder.layers.{}.self_attn.w_o.bias": "zeros"}
 
@@ -170,7 +170,7 @@ def _take(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
 
 
 def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> None:
-    """Fill in the longest text: with windowed layers, texts that fit into the window are computed exactly."""
+    """Fill in max_len: at most the window, so that local attention sees the whole text."""
     positions = config.integer("max_position_embeddings", usual.lengths[0])
     draft.configured("max_len", positions, "max_position_embeddings")
     left_out = config.leaves_out("sliding_window") and usual.window
@@ -185,7 +185,7 @@ def _take_length(draft: ConfigDraft, config: ForeignConfig, usual: Usual) -> Non
 
 
 def _ask(draft: ConfigDraft, usual: Usual) -> None:
-    """Ask for heads, the base of the rotation and the longest text, which neither names nor shapes reveal."""
+    """Ask for what neither names nor shapes tell: heads, the base of the rotation, and the longest text."""
     _put_heads(draft, usual.d_head)
     if len(usual.bases) == 1:
         draft.layout(usual.of, position_base=next(iter(usual.bases)))
@@ -197,10 +197,10 @@ def _ask(draft: ConfigDraft, usual: Usual) -> None:
 
 
 def _put_heads(draft: ConfigDraft, usual_width: int) -> None:
-    """Fill in how query and key rows are divided into heads: by a norm inside each head, or an answer.
+    """Fill in how queries and keys are divided into heads: a norm in each head has their width, or ask.
 
     Raises:
-        CheckpointError: when they can't be divided into heads.
+        CheckpointError: when they can't be divided this way.
     """
     q_rows = draft.length("layers.0.self_attn.o_proj.weight", 1)
     if _FUSED in draft.raw.tensors:

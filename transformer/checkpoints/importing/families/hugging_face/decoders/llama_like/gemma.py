@@ -1,7 +1,7 @@
 """Gemma (Gemma Team 2024, arXiv:2403.08295) as Hugging Face's transformers saves it.
 
 Llama's names, with norms that multiply by 1 + w, embeddings multiplied by sqrt(d_model), GELU in the gated
-feed-forward, and the embedding as generator.
+feed-forward, and a tied generator.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 def from_zero(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """w -> 1 + w: norms store the difference of their weights from 1."""
+    """w -> 1 + w: norm weights are stored as the difference from 1."""
     return (1 + tensor.float(),)
 
 
 def of_heads_from_zero(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """The same for a norm of queries or keys, with rotated pairs made adjacent."""
+    """The same for a norm of queries or keys, with rotated pairs side by side."""
     [paired] = rotated_pairs_side_by_side(tensor, config)
     return from_zero(paired, config)
 
@@ -56,20 +56,20 @@ _USUAL = llama_layout.Usual(
     of="every Gemma", bare=("GemmaModel",), tied=True, d_head=256, norm_eps=(1e-6,), lengths=(8192,)
 )
 _VOCABULARIES = ((256_000,), (256_128,))
-"""Vocabulary sizes of published models."""
+"""Rows of the published embeddings."""
 _BELOW_ZERO = 0.01
-"""A share of norm weights below 0 not found in models that store the factors themselves."""
+"""If more than this share of norm weights is negative, they are stored as the difference from 1."""
 _HALVES = {"BF16": "bfloat16", "F16": "float16"}
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names and no norms of queries and keys."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "gemma")
 
 
 def is_likely(raw: RawCheckpoint) -> bool:
-    """True if the vocabulary is Gemma's, or norm weights are below 0, as learned factors never are."""
+    """True if the vocabulary is Gemma's, or norm weights are below 0, which learned factors are not."""
     if raw.tensors["embed_tokens.weight"].shape[:1] in _VOCABULARIES:
         return True
     stored = [raw.tensors[name] for name in raw.tensors if name.endswith("layernorm.weight")]
@@ -85,7 +85,7 @@ def read_config(draft: ConfigDraft) -> None:
     put_embedding_scale(draft)
     config = draft.config
     if config is not None:
-        # The first files have gelu but mean its approximation, which later files give in hidden_activation.
+        # The first files say gelu but mean its approximation, as hidden_activation in later ones shows.
         told = config.choice("hidden_act", ACTIVATIONS | {"gelu": "gelu_tanh"}, "gelu_pytorch_tanh")
         if "hidden_activation" in config:
             told = config.choice("hidden_activation", ACTIVATIONS)
@@ -95,7 +95,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def put_embedding_scale(draft: ConfigDraft) -> None:
-    """Fill in embedding_scale: sqrt(d_model), rounded to the weights' precision as in Gemma's code."""
+    """Fill in embedding_scale: sqrt(d_model), which Gemma's code rounds to the weights' precision."""
     exact = math.sqrt(draft["d_model"])
     half = _HALVES.get(draft.raw.tensors["embed_tokens.weight"].dtype)
     rounded = exact if half is None else _rounded(exact, half)
@@ -107,7 +107,7 @@ def put_embedding_scale(draft: ConfigDraft) -> None:
 
 
 def _rounded(value: float, dtype: str) -> float:
-    import torch  # only here, so that refusals need no torch
+    import torch  # imported here because rejected files don't need it
 
     return torch.tensor(value, dtype=getattr(torch, dtype)).item()
 

@@ -1,7 +1,7 @@
 """Gemma 2 (Gemma Team 2024, arXiv:2408.00118) as Hugging Face's transformers saves it.
 
 Gemma with a norm before and one after each sublayer, and with scores and logits capped by tanh. Every second
-layer looks back over a window; texts that fit into it are computed exactly.
+layer attends to a window only, which makes no difference for texts that fit into it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def has_names(raw: RawCheckpoint) -> bool:
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are Gemma 2's norms, and none of queries and keys, which Gemma 3 has."""
+    """True if there are Gemma 2's norms, and none of queries and keys, as in Gemma 3."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return has_names(raw) and not has_norms and may_be(raw, "gemma2")
 
@@ -90,7 +90,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def put_logits_cap(draft: ConfigDraft, usual: float) -> None:
-    """Fill in the cap of the logits; a model without a generator has none."""
+    """Fill in the cap on the logits; a model without a generator has none."""
     config = draft.config
     if config is not None:
         usual = _cap(config, "final_logit_softcapping", usual)
@@ -101,12 +101,12 @@ def put_logits_cap(draft: ConfigDraft, usual: float) -> None:
 
 
 def _cap(config: ForeignConfig, key: str, usual: float) -> float:
-    """A cap from config.json: null means none, and a missing one the default."""
+    """The cap in config.json: null means none, a missing attribute the usual one."""
     return config.number(key, usual if config.leaves_out(key) else 0.0)
 
 
 def _ask_attention_scale(draft: ConfigDraft) -> None:
-    """Ask for the divisor of the scores: models of 27 billion parameters don't use the root of d_head."""
+    """Ask for the divisor of scores: 27B models use another width's square root than the head's."""
     n_heads, d_head = draft["n_heads"], draft["d_head"]
     other = draft["d_model"] / n_heads
     draft.ask(

@@ -1,7 +1,7 @@
 """The text models of Gemma 3 (Gemma Team 2025, arXiv:2503.19786) as Hugging Face's transformers saves them.
 
-Gemma 2 without caps, with norms of queries and keys. Windowed layers have their own rotation; texts that
-fit into the window are computed exactly.
+Gemma 2 without caps, with norms of queries and keys. Layers that attend to a window have their own rotation;
+the window makes no difference for texts that fit into it.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _USUAL = llama_layout.Usual(
 )
 _LOCAL_BASE = 10_000.0
 _PATTERN = 6
-"""One layer in this many looks back over the whole text."""
+"""One layer in this many attends to the whole text."""
 _WIDE = 2048
-"""Models as wide as this were trained on longer texts, with stretched positions."""
+"""Models at least this wide were trained on longer texts, with stretched positions."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
@@ -91,7 +91,7 @@ def _is_local(layer: int, pattern: int) -> bool:
 
 
 def _local_layers(n_layers: int, config: ForeignConfig) -> list[bool]:
-    """The layers that look back over a window.
+    """Which layers attend to a window.
 
     Raises:
         CheckpointError: when config.json lists another number of layers.
@@ -109,7 +109,7 @@ def _local_layers(n_layers: int, config: ForeignConfig) -> list[bool]:
 
 
 def _local_base(config: ForeignConfig) -> float:
-    """The base of windowed layers.
+    """The base of the layers with a window.
 
     Raises:
         CheckpointError: when their wavelengths are stretched.

@@ -1,6 +1,6 @@
 """Granite (IBM 2024) as Hugging Face's transformers saves it.
 
-Llama with four factors: of embeddings, scores, sublayer outputs and logits.
+Llama with four constant factors, for embeddings, scores, sublayer outputs and logits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USUAL = llama_layout.Usual(
     lengths=(2048, 4096, 131_072),
 )
 _VOCABULARIES = ((49_155,), (49_159,), (100_352,))
-"""Vocabulary sizes of IBM's models, rare elsewhere."""
+"""Rows of embeddings published by IBM, and by hardly anyone else."""
 
 _QUESTIONS = {
     "embedding_scale": ("What are embeddings multiplied by?", "embedding_multiplier", (12.0,)),
@@ -43,11 +43,11 @@ _QUESTIONS = {
         (1 / 8, 1 / 16),
     ),
 }
-"""Setting -> the question, the attribute of config.json, and values of published models."""
+"""Setting -> the question, the attribute in config.json, and values in published models."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names and no norms of queries and keys."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "granite")
 

@@ -1,6 +1,6 @@
 """Llama (Touvron et al. 2023), Mistral, Qwen 2 and Qwen 3 as Hugging Face's transformers saves them.
 
-They differ in biases, in norms of queries and keys, and in sizes, all visible in the tensors.
+They differ in biases, norms of queries and keys, and sizes, all visible in the tensors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _USUAL = llama_layout.Usual(
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if tensors have Llama's names, with no further norm in the layers."""
+    """True if there are Llama's names, and no further norms in each layer."""
     return llama_layout.has_names(raw) and may_be(raw, "llama", "mistral", "qwen2", "qwen3")
 
 

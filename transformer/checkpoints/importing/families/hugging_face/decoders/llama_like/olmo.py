@@ -1,4 +1,4 @@
-"""OLMo (Groeneveld et al. 2024, arXiv:2402.00838), the first one, as Hugging Face's transformers saves it.
+"""The first OLMo (Groeneveld et al. 2024, arXiv:2402.00838) as Hugging Face's transformers saves it.
 
 Llama with layer norms that have neither gamma nor beta.
 """
@@ -37,7 +37,7 @@ def read_config(draft: ConfigDraft) -> None:
 
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
-    """Norms that only normalise."""
+    """Norms that only normalise, and Llama's."""
     return {**PLAIN_NORMS, **llama_layout.stand_ins(raw)}
 
 

@@ -1,6 +1,6 @@
 """Phi-3 and Phi-4 (Microsoft 2024, arXiv:2404.14219) as Hugging Face's transformers saves them.
 
-Llama with queries, keys and values fused into one matrix, and the feed-forward's gate and values too.
+Llama with queries, keys and values in one matrix, and the feed-forward's gate and linear part in another.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def queries_keys_values(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """((H + 2 kv) * d_head, ...) -> queries, keys, values, with rotated pairs adjacent."""
+    """((H + 2 kv) * d_head, ...) -> queries, keys, values, with rotated pairs side by side."""
     n_keys = config.n_kv_heads * config.d_head
     queries, keys, values = tensor.split([config.n_heads * config.d_head, n_keys, n_keys])
     return *rotated_pairs_side_by_side(queries, config), *rotated_pairs_side_by_side(keys, config), values
 
 
 def two_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(2 * out, ...) -> two of (out, ...): the gate, then the values that it multiplies."""
+    """(2 * out, ...) -> two of (out, ...): the gate, then the linear part."""
     return tensor.chunk(2)
 
 
@@ -68,7 +68,7 @@ def read_config(draft: ConfigDraft) -> None:
     read_activation(draft, "hidden_act", "silu")
     llama_layout.read_layers(draft, _USUAL)
     if draft.config is not None:
-        draft.config.get("original_max_position_embeddings")  # longrope's, which is refused
+        draft.config.get("original_max_position_embeddings")  # for longrope, which is rejected
         llama_layout.refuse_other_computations(draft.config)
 
 

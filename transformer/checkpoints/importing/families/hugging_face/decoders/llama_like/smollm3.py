@@ -25,11 +25,11 @@ _USUAL = llama_layout.Usual(
 )
 _INTERVAL = 4
 _SIZES = (128_256, 36)
-"""Words and layers of the published model."""
+"""Vocabulary size and depth of the published model."""
 
 
 def matches(raw: RawCheckpoint) -> bool:
-    """True if there are Llama's names; queries and keys have no norms."""
+    """True if there are Llama's names and no norms of queries and keys."""
     has_norms = "layers.0.self_attn.q_norm.weight" in raw.tensors
     return llama_layout.has_names(raw) and not has_norms and may_be(raw, "smollm3")
 
@@ -63,7 +63,7 @@ def _every(interval: int, n_layers: int) -> list[bool]:
 
 
 def _told(config: ForeignConfig, n_layers: int) -> list[bool]:
-    """The layers that rotate queries and keys.
+    """Which layers rotate queries and keys, from config.json.
 
     Raises:
         CheckpointError: when config.json lists fewer layers than there are.

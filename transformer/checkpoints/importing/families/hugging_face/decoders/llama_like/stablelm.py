@@ -1,7 +1,7 @@
 """StableLM (Stability AI 2023) as Hugging Face's transformers saves it.
 
-Llama with layer norms instead of RMS norms and partly rotated heads. In some models attention and
-feed-forward read the same stream through one norm.
+Llama with layer norms instead of RMS norms, and partly rotated heads. In some models attention and
+feed-forward run in parallel on one norm's output.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def matches(raw: RawCheckpoint) -> bool:
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Give a norm shared by both sublayers both names."""
+    """If layers have one norm for both sublayers, store it under both names."""
     if any(_SECOND_NORM in name for name in raw.tensors):
         return raw
     shared = {
@@ -70,7 +70,7 @@ def read_config(draft: ConfigDraft) -> None:
         config.only("qk_layernorm", False, why="a layer norm of its own for each head of queries and keys")
         config.only("use_parallel_residual", parallel, why="another number of norms than the files have")
         config.get("use_qkv_bias")  # visible in the names
-        config.get("hidden_dropout")  # in training only
+        config.get("hidden_dropout")  # training only
         llama_layout.refuse_other_computations(config)
 
 
