@@ -1,4 +1,4 @@
-"""All lessons: what each answers, and how far the reader got."""
+"""All lessons: what each answers, and how far the reader has got."""
 
 from __future__ import annotations
 

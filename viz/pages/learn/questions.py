@@ -24,17 +24,17 @@ from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer
 from viz.session import current_theme
 
 WRITTEN = 100
-"""A range up to this number is shown; a larger one only guards against typing errors."""
+"""A range is shown if it ends at or below this; a larger one only guards against typing errors."""
 
 
 def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> bool:
-    """Draw a question, and what was answered beside what is; whether that has been revealed.
+    """Draw a question, its answer controls and, once revealed, the verdict; True if it is revealed.
 
     Args:
         lesson: its name.
-        question: what is asked.
-        subject: of whom.
-        known: terms that have been explained in the text above; see `linked`.
+        question: the question.
+        subject: what it is about.
+        known: terms already explained in the text above; see `linked`.
     """
     given = answer_to(lesson, question, subject)
     is_for_class = bool(st.session_state.get(CLASS))

@@ -26,24 +26,24 @@ _WORDS = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def is_encoder(subject: Subject) -> bool:
-    """Whether the sentence is read by an encoder; by a decoder else."""
+    """True if an encoder reads the sentence, False if a decoder does."""
     return subject.run.encoder_input is not None
 
 
 def ids_of(subject: Subject) -> tuple[int, ...]:
-    """The ids that the first stack reads, special ones included; without what a decoder wrote itself."""
+    """The ids that the first stack reads, special tokens included, without those that a decoder generated."""
     if subject.run.encoder_input is not None:
         return subject.run.encoder_input.ids
     return subject.run.target_ids[: len(subject.run.target_ids) - len(subject.run.target.ids)]
 
 
 def coder_of(subject: Subject) -> Coder:
-    """What made them."""
+    """The coder that made the ids."""
     return subject.loaded.source if is_encoder(subject) else subject.loaded.target
 
 
 def table_of(subject: Subject) -> NDArray[np.float32]:
-    """(V, D): the embedding, unscaled."""
+    """(V, D): the embedding matrix, unscaled."""
     model = subject.loaded.model
     weight = (model.src_embedding if is_encoder(subject) else model.tgt_embedding).weight
     table: NDArray[np.float32] = weight.detach().float().cpu().numpy()
@@ -51,7 +51,7 @@ def table_of(subject: Subject) -> NDArray[np.float32]:
 
 
 def place_of(subject: Subject) -> int:
-    """The position of the token that is followed: the longest word, which says most."""
+    """The position of the token to follow: the longest word, as the most telling."""
     words = np.flatnonzero(subject.is_word("encoder" if is_encoder(subject) else "decoder"))
     words = words[words < len(ids_of(subject))]
     tokens = subject.run.trace.tokens("encoder" if is_encoder(subject) else "decoder")[0]
@@ -59,7 +59,7 @@ def place_of(subject: Subject) -> int:
 
 
 def cosines(subject: Subject) -> NDArray[np.float64]:
-    """(V,): how near each token of the vocabulary is to the one that is followed."""
+    """(V,): the cosine of each token of the vocabulary with the token followed."""
     return subject.kept("cosines", lambda: _cosines(table_of(subject), ids_of(subject)[place_of(subject)]))
 
 
@@ -71,7 +71,7 @@ def _cosines(table: NDArray[np.float32], token_id: int) -> NDArray[np.float64]:
 
 
 def neighbours(subject: Subject) -> NDArray[np.int64]:
-    """The nearest tokens of the vocabulary, nearest first, the token itself not among them."""
+    """The nearest tokens of the vocabulary, nearest first, without the token itself."""
     near = cosines(subject).copy()
     near[ids_of(subject)[place_of(subject)]] = -np.inf
     order: NDArray[np.int64] = np.argsort(-near, kind="stable")[:N_NEIGHBOURS]
@@ -79,7 +79,7 @@ def neighbours(subject: Subject) -> NDArray[np.int64]:
 
 
 def candidates(subject: Subject) -> list[int]:
-    """The nearest neighbour among tokens that a generator draws, in the order of their ids."""
+    """The nearest neighbour and other tokens drawn at random, ordered by id."""
     token_id, nearest = ids_of(subject)[place_of(subject)], int(neighbours(subject)[0])
     special = {*coder_of(subject).special_tokens.ids, token_id}
     ordinary = [index for index in range(len(table_of(subject))) if index not in special and index != nearest]
@@ -106,7 +106,7 @@ def _scale(subject: Subject) -> float:
 
 
 def _narrow(subject: Subject) -> str:
-    """How wide rows of the table are, where they are narrower than the stream."""
+    """The width of the table's rows, in words, if they are narrower than the stream."""
     width = subject.config.d_embedding
     return f"; rows of this model's table have {width}, which a matrix then widens" if width else ""
 
@@ -184,7 +184,7 @@ def _nearest(subject: Subject, table: NDArray[np.float32], what: str) -> Shown:
 
 
 def _drawn_table(subject: Subject) -> NDArray[np.float32]:
-    """An embedding of the same size as it is before training."""
+    """A random embedding matrix of the same size, as before training."""
     table = table_of(subject)
     drawn = torch.randn(table.shape, generator=torch.Generator().manual_seed(0)) / table.shape[1] ** 0.5
     result: NDArray[np.float32] = drawn.numpy()

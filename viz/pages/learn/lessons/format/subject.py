@@ -19,11 +19,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Subject:
-    """A run, and what a lesson asks of it.
+    """A run, and the values that a lesson computes from it.
 
     Attributes:
         loaded: the model.
-        run: of the sentence; its target is the model's own, where it writes one.
+        run: of the sentence; the target, if any, is the model's own output.
         text: the sentence as typed.
     """
 
