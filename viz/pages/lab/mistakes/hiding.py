@@ -1,4 +1,4 @@
-"""Mistakes in what no mask hides: the future, and padding."""
+"""Mistakes that leave the future or padding unmasked."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ NOT_CAUSAL = Mistake(
 )
 
 _N_PADDING = 4
-"""Tokens of padding: as many as a sentence gets that stands in a batch with one so much longer."""
+"""Padding tokens: as in a batch whose longest sentence is longer by this many."""
 
 
 def _followed_by_padding(loaded: LoadedModel, whole: Input) -> Input:
