@@ -85,7 +85,7 @@ def _pick(sentence: SentenceRun, layers: int) -> tuple[int, int, int, int]:
 
 
 def _on_parts(config: TransformerConfig) -> str:
-    """Which numbers and layers are turned, where they differ."""
+    """Say which numbers are rotated, and which bases the layers have, if not all are alike."""
     said = ""
     if config.rotary_dims:
         said = f" This model turns only the first {config.rotary_dims} of a head's {config.d_head} numbers."
@@ -96,7 +96,7 @@ def _on_parts(config: TransformerConfig) -> str:
 
 
 def _on_stretching(config: TransformerConfig, base: float) -> str:
-    """Why pairs turn more slowly than in the first training; "" where none does."""
+    """Say why wavelengths are longer than the base implies; "" if they are not."""
     if config.rotary_stretch == 1 or base != config.position_base:
         return ""
     times = f"{config.rotary_stretch:g} times longer than the base implies"
@@ -119,7 +119,7 @@ def _formula(
     stretch: float,
     turned: str,
 ) -> str:
-    """One pair of a query before and after turning, in LaTeX; it turns `stretch` times more slowly."""
+    """One pair of a query before and after rotation, in LaTeX; it rotates `stretch` times more slowly."""
     (x, y), (new_x, new_y) = (numbers[2 * pair : 2 * pair + 2].tolist() for numbers in (before, after))
     n_turned = len(before)
     name, divisor = (r" \,/\, stretch", rf" \,/\, {stretch:.4f}") if stretch != 1 else ("", "")
@@ -133,7 +133,7 @@ def _formula(
 
 
 def _products(sentence: SentenceRun, path: str, head: int, query: int) -> None:
-    """Draw the query's products with every key that it may look at, before and after turning."""
+    """Draw the query's products with every key that it may attend to, before and after rotation."""
     st.subheader("One query before and after turning")
     show(
         products_figure(sentence.run.trace, path, head, query, theme=sentence.theme),

@@ -1,4 +1,4 @@
-"""Scenes: moments that a user has saved, to order, present, save and open."""
+"""Scenes: views that a user has saved, to order, present, save and open."""
 
 import streamlit as st
 
