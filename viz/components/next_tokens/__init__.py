@@ -68,16 +68,16 @@ def next_tokens(
 ) -> None:
     """Draw the most probable tokens as bars, and three sliders that reshape the distribution.
 
-    The bars follow the sliders in the browser, over the whole vocabulary; Python is told the settings when a
+    The bars follow the sliders in the browser, over the whole vocabulary; Python receives the settings when a
     slider is released. Tokens that are cut off keep their outline and name the cut, and the probability cut
     off is shown. A click on a token asks to continue with it.
 
     Args:
         logits: (V,) of every possible next token, sorted, the largest first.
-        tokens: the names of the first ones, with invisible characters already made visible.
-        open_tokens: whether a token may follow each of those.
-        chosen: the one marked as taken; None if it is not among them.
-        settings: the sliders' settings. A change moves them; the user's own moves them at once.
+        tokens: the first tokens' texts, with invisible characters already made visible.
+        open_tokens: for each of those, whether another token may follow it.
+        chosen: the index of the token marked as taken; None if it is not among them.
+        settings: the sliders' settings. The sliders move if these change; the user's own take effect at once.
         title: a name for screen readers.
         note: a sentence below them.
         on_select: called with the settings or the request, before the run that it starts.
@@ -115,10 +115,10 @@ def next_tokens(
 
 
 def one_of(value: JSON, stops: Sequence[Stop]) -> Stop:
-    """Take the value as one of a slider's stops.
+    """Check that a value is one of a slider's stops.
 
     Raises:
-        ValueError: for anything else; a browser may send what the view itself never would.
+        ValueError: it is not; a browser may send what the view itself never would.
     """
     if isinstance(value, bool) or value not in stops:
         raise ValueError(f"not a stop of the slider: {value!r}")
