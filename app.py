@@ -12,7 +12,7 @@ from viz.warm_up import is_warm, warm_up
 
 EXPLORE, TRAINING, LEARN = PAGES / "explore" / "page.py", "training", "learn"
 
-# Streamlit embeds an SVG in the page. Other images it serves, but forgets when any user's run ends.
+# An SVG is sent within the page. Other images are served as files, which are lost when any user's run ends.
 ICON = Path(__file__).parent / "assets" / "icon.svg"
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 

@@ -50,7 +50,7 @@ class Output:
     parts: Sequence[str | go.Figure | AttentionWidget]
 
     def __repr__(self) -> str:
-        """The text without figures and viewers."""
+        """The text, without figures and viewers."""
         return "\n\n".join(part for part in self.parts if isinstance(part, str))
 
     def _ipython_display_(self) -> None:

@@ -154,9 +154,10 @@ class Run(Batch):
 
     @property
     def confidence(self) -> Confidence | None:
-        """The probability that the output, and each word of it, is right; None if it was not calibrated.
+        """The probability that the output, and each word of it, is right.
 
-        See `transformer.analysis.confidence`. Models trained with validation pairs are calibrated.
+        None for a given target, and without a calibration, which models trained with validation pairs have.
+        See `transformer.analysis.confidence`.
         """
         return run_confidence(self.model, self.computed)
 
@@ -219,7 +220,7 @@ class Run(Batch):
             ValueError: the run has no such part.
             OSError: the file can't be written; the message says why.
         """
-        # Imports plotly for its colours, which takes half a second.
+        # This imports plotly for its colours, which takes half a second.
         from headlight.pages import write_page
         from viz.viewer.choice import VIEWS
 
@@ -244,7 +245,6 @@ class Run(Batch):
         )
 
     def _tokens(self, attention: Attention) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The query tokens and the key tokens."""
         maps = self.maps(attention, layer=0)
         return maps.query_tokens, maps.key_tokens
 

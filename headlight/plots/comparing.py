@@ -13,7 +13,7 @@ from viz.theme import ThemeName, palette
 
 
 def plot_changes(run: Run, other: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """How far each stage of a run is from another run's, in the order of the forward.
+    """How far each stage of a run is from another run's, in the order of the forward pass.
 
     Args:
         run: the run of a sentence.

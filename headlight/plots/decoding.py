@@ -50,7 +50,7 @@ def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Fig
 
 
 def plot_confidence(run: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """How probably each word of the translation is right; a star marks an invented word.
+    """The probability that each word of the translation is right; a star marks an invented word.
 
     Raises:
         ValueError: the model was not calibrated when it was trained, or the target was given.
@@ -63,7 +63,7 @@ def plot_confidence(run: Run, *, theme: ThemeName = "light") -> go.Figure:
 
 
 def plot_reliability(model: LoadedModel, *, theme: ThemeName = "light") -> go.Figure:
-    """A reliability diagram: how often the model's claims about its translations and words were right.
+    """A reliability diagram: how often the model's predictions about its translations and words were right.
 
     Raises:
         ValueError: the model was not calibrated when it was trained.

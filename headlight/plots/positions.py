@@ -39,7 +39,7 @@ def plot_encoding_curves(
     base: float = 10_000,
     theme: ThemeName = "light",
 ) -> go.Figure:
-    """The values of some dimensions of the sinusoidal encoding, position by position."""
+    """The values of some dimensions of the sinusoidal encoding, by position."""
     for dimension in dimensions:
         check_index("dimension", dimension, d_model, "the encoding")
     return figures.encoding_curves(_encoding(length, d_model, base), dimensions, theme=palette(theme))

@@ -99,8 +99,8 @@ def beam_tree(
         on_select: called with the place or the request, before the run that it starts.
 
     Raises:
-        ValueError: if the place does not exist, a parent does not come before its child, or cuts and more
-            do not have one entry per depth.
+        ValueError: the place does not exist, a parent is not before its child, or cuts and more do not have
+            one entry per depth.
     """
     depths = 1 + max(node.depth for node in nodes)
     index(place.node, len(nodes))

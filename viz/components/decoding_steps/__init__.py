@@ -31,7 +31,7 @@ class OutputStep:
     rank: int
     """The rank of the token taken among all tokens by probability, from 1."""
     best: Sequence[Candidate]
-    """The k most probable tokens, the most probable first."""
+    """The k most probable tokens, most probable first."""
 
 
 _VIEW = ClientView("decoding_steps")
@@ -63,7 +63,7 @@ def decoding_steps(
         title: a name for screen readers.
 
     Raises:
-        ValueError: if there is no step, or the number of positions differs.
+        ValueError: there is no step, or the number of positions differs.
     """
     if positions is not None and len(positions) != len(steps):
         raise ValueError(f"{len(steps)} steps need as many positions, not {len(positions)}")

@@ -83,7 +83,7 @@ def next_tokens(
         on_select: called with the settings or the request, before the run that it starts.
 
     Raises:
-        ValueError: for logits that are not sorted, or too many names or flags.
+        ValueError: the logits are not sorted, or there are too many names or flags.
     """
     if len(tokens) != len(open_tokens) or len(tokens) > len(logits):
         raise ValueError(f"{len(tokens)} names and {len(open_tokens)} flags for {len(logits)} logits")

@@ -1,4 +1,4 @@
-"""Delivers the built scripts to the browser: as files, or as text with every update."""
+"""Delivers the built scripts to the browser, as files or as text with every update."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def sampling_section(
         run: its run with a target that contains the path.
         path: nodes from the root to the chosen one.
         prefix: ids that the sampled sentence starts with.
-        limit: the longest prefix that a search can start from.
+        limit: length of the longest prefix that a search can start from.
     """
     st.header("The next token")
     before = [node.token_id for node in path[1:-1]]

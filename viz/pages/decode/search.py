@@ -54,7 +54,7 @@ def search_section(sentence: SentenceRun) -> None:
 
 
 def _search(sentence: SentenceRun, limit: int) -> Search:
-    """The search for the sentence with the chosen settings, starting from the user's prefix."""
+    """The search for the sentence with the chosen settings, from the user's prefix of at most `limit` ids."""
     choice, text = sentence.choice, sentence.text
     prefix = current_prefix(choice, text, limit)
     own = sentence.loaded.settings

@@ -33,7 +33,7 @@ class DrawnTree:
 
 
 def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> DrawnTree:
-    """Prepare a search for the view; `limit` is the longest prefix that a search can start from."""
+    """Prepare a search for the view; `limit` is the length of the longest prefix that it can start from."""
     verdicts = Verdicts(tree, coder, beam_size)
     depths = range(1 + tree.nodes[-1].position)
     by_depth = [[node for node in tree.nodes if node.position == depth] for depth in depths]

@@ -1,4 +1,4 @@
-"""What a mistake needs of a model: each function returns the reason why the model doesn't fit, or ""."""
+"""Requirements of the mistakes: each function returns the reason why a model doesn't fit, or ""."""
 
 from __future__ import annotations
 

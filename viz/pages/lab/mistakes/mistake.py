@@ -24,7 +24,7 @@ class Seen:
 
     Attributes:
         project: owner and name of a repository, or the title of a text.
-        number: of the issue or pull request; empty if there is none.
+        number: number of the issue or pull request; empty if there is none.
         url: address of the page.
         said: the report in our own words; empty if only the place is known.
     """

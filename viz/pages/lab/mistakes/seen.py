@@ -10,7 +10,7 @@ def issue(repository: str, number: int, said: str = "") -> Seen:
 
     Args:
         repository: owner and name.
-        number: of the issue or pull request.
+        number: number of the issue or pull request.
         said: the report in our own words; empty if it has not been read.
     """
     return Seen(repository, str(number), f"https://github.com/{repository}/issues/{number}", said)

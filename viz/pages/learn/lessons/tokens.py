@@ -101,7 +101,6 @@ def _length(subject: Subject) -> float:
 
 
 def _scale(subject: Subject) -> float:
-    """The factor applied to embeddings."""
     return subject.config.embedding_factor
 
 

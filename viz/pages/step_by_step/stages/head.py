@@ -25,7 +25,7 @@ class Head:
 
     Attributes:
         way: the run and the chosen head.
-        name: of the attention.
+        name: name of the attention.
         x: the input of the queries.
         memory: the input of keys and values: x itself, or the encoder's output.
     """

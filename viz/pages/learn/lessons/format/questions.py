@@ -77,7 +77,7 @@ class Question(ABC):
 
     @abstractmethod
     def compare(self, subject: Subject, given: Answer) -> tuple[bool, str, str]:
-        """Whether an accepted answer is right, the answer in words, and the right one in words."""
+        """For an accepted answer: whether it is right, the answer in words, and the right one in words."""
 
     def judge(self, subject: Subject, given: Answer) -> Verdict:
         """Judge an accepted answer."""
