@@ -15,11 +15,11 @@ send_every_message()
 
 EXPLORE, TRAINING, LEARN = PAGES / "explore" / "page.py", "training", "learn"
 
-# Streamlit sends an SVG with the page. It serves any other image, but forgets it when some user's run ends.
+# An SVG is sent within the page. Other images are served as files, which are lost when any user's run ends.
 ICON = Path(__file__).parent / "assets" / "icon.svg"
 st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 
-# The first page has no path of its own, but people type and bookmark its name as one.
+# The first page has no path of its own, but people type and bookmark its name as a path.
 is_named = urlsplit(st.context.url or "").path.endswith("/explore")
 first: Literal["visible", "hidden"] = "hidden" if is_named else "visible"
 named: Literal["visible", "hidden"] = "visible" if is_named else "hidden"
@@ -38,13 +38,13 @@ with st.sidebar:
     asked_lesson = page_helpers(key="page_helpers")
     run_all(key="run_all")
 if not is_warm():
-    # The frame appears at once, the rest when PyTorch and the model are loaded.
+    # The frame appears at once, the rest once PyTorch and the model are loaded.
     with st.spinner("Loading PyTorch and the model …"):
         warm_up()
 
 
 def draw() -> None:
-    """Draw the page in its frame; the modules imported here are loaded by now."""
+    """Draw the page in its frame; the modules imported here are already loaded."""
     from viz import address
     from viz.pages.learn.session import follow_term
     from viz.pages.sidebar import sidebar

@@ -94,7 +94,7 @@ _HOMES = {
     "transformer.errors": ("CheckpointError", "SentenceError"),
     "viz.figures.export": ("number_table",),
 }
-"""The module of each public name; the imports above are the same for type checkers and editors."""
+"""The module of each public name; the imports above repeat this for type checkers and editors."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

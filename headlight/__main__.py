@@ -21,11 +21,11 @@ headlight train                  train a model
 headlight COMMAND --help         all options of a command"""
 _HERE = Path(__file__).resolve().parent
 _APP = next(path for path in (_HERE / "app.py", _HERE.parent / "app.py") if path.exists())
-"""In the package if installed, next to it in a checkout."""
+"""Inside the package if it is installed, next to it in a checkout."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line; returns the exit status."""
+    """Run a command line and return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if list(arguments) in (["--help"], ["-h"]):
         print(HELP)
@@ -41,10 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def serve(options: Sequence[str]) -> None:
     """Serve the app, then end the process; options are those of `streamlit run`.
 
-    Everything is imported before the browser opens: otherwise the first page would wait for PyTorch, and
+    Everything is imported before the browser opens: otherwise the first page would wait for PyTorch and
     compete with it for the processor.
     """
-    # PyTorch's waiting threads sleep: spinning, they would take the cores from the browser.
+    # Make PyTorch's waiting threads sleep: spinning, they would take the cores from the browser.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     print("Loading PyTorch and the model …", flush=True)
     gc.disable()  # nothing loaded here is garbage; collecting meanwhile takes a second

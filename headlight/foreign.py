@@ -19,7 +19,7 @@ Layers: TypeAlias = Any
 Tokens: TypeAlias = Sequence[str]
 
 ALMOST_1 = 0.02
-"""The most by which a row of weights in half precision may miss a sum of 1."""
+"""The largest deviation from a sum of 1 for a row of weights in half precision."""
 _SPACE = "Ġ"
 """A space in GPT-2's tokens."""
 
@@ -28,7 +28,7 @@ def view_single(weights: Layers, queries: Tokens | None, keys: Tokens | None) ->
     """Prepare one attention: within one text or, if keys are given, between two.
 
     Raises:
-        TypeError, ValueError: the weights are no attention, or the tokens do not fit them.
+        TypeError, ValueError: the weights are not attention weights, or the tokens don't match them.
     """
     layers = read_layers(weights, "attention")
     n_queries, n_keys = layers[0].shape[1:]
@@ -55,7 +55,7 @@ def view_several(weights: Mapping[Attention, Layers], tokens: Mapping[Stack, Tok
     """Prepare up to three attentions of an encoder and a decoder; the missing ones are None.
 
     Raises:
-        TypeError, ValueError: the weights are no attention, or the tokens do not fit them.
+        TypeError, ValueError: the weights are not attention weights, or the tokens don't match them.
     """
     read: dict[Attention, list[Floats]] = {}
     sides: dict[Stack, Tokens] = {}
@@ -73,14 +73,14 @@ def view_several(weights: Mapping[Attention, Layers], tokens: Mapping[Stack, Tok
 
 
 def view_pair(run: ViewerRun, start: int) -> ViewerRun:
-    """Split a self-attention over two sentences into its parts: within each, and from one to the other.
+    """Add the parts of a self-attention over two sentences: within each, and from each to the other.
 
     Args:
-        run: with that attention only; it stays, next to its parts.
+        run: a run with that attention only, which is kept along with its parts.
         start: the position of the second sentence's first token.
 
     Raises:
-        ValueError: the attention is not over two sentences split there.
+        ValueError: the attention can't be split there.
     """
     (whole,) = run.attentions.values()
     tokens = run.sides[whole.queries].tokens
@@ -93,7 +93,7 @@ def view_pair(run: ViewerRun, start: int) -> ViewerRun:
     for queries, rows in parts.items():
         for keys, columns in parts.items():
             allowed = whole.allowed[rows, columns]
-            # In a causal attention the first sentence never looks at the second.
+            # In causal attention the first sentence never looks at the second.
             if allowed.any():
                 name = cast(Attention, queries + keys)
                 attentions[name] = AttentionView(
@@ -114,7 +114,7 @@ def read_layers(weights: Layers, what: str) -> list[Floats]:
     """Copy the weights of each layer as float32, (H, Q, K).
 
     Raises:
-        TypeError, ValueError: the weights have another shape; the message calls them `what`.
+        TypeError, ValueError: the weights have a wrong type, shape or value; the message calls them `what`.
     """
     is_list = isinstance(weights, list | tuple)
     if weights is None or (is_list and (not weights or any(layer is None for layer in weights))):
@@ -134,7 +134,7 @@ def read_layers(weights: Layers, what: str) -> list[Floats]:
 
 
 def read_tokens(tokens: Tokens | None, count: int, what: str, of: str) -> tuple[str, ...]:
-    """Check that there are as many tokens as queries or keys.
+    """Check that there is one token for each query or key.
 
     Raises:
         TypeError: ids or a text were passed.
@@ -161,7 +161,7 @@ def pretty(tokens: Tokens) -> tuple[str, ...]:
 
 
 def unusual_rows(run: ViewerRun) -> str:
-    """Name a row that does not sum to 1; "" if there is none. A row of zeros is a query that sees nothing."""
+    """Name a row that does not sum to 1; "" if none. A row of zeros is a query that attends to nothing."""
     for attention in run.attentions.values():
         for layer in range(attention.n_layers):
             sums = attention.weights(layer).sum(axis=-1, dtype=np.float64)
@@ -180,7 +180,7 @@ def _read_layer(layer: Any, what: str) -> Floats:
         raise TypeError(
             f"{what} is a {type(layer).__name__} of tensors: pass one step of the output of generate()."
         )
-    if hasattr(layer, "detach"):  # a tensor of torch, anywhere and of any precision
+    if hasattr(layer, "detach"):  # a torch tensor, on any device and of any precision
         layer = layer.detach().float().cpu().numpy()
     weights = np.array(layer, np.float32)
     if weights.ndim == 4 and len(weights) == 1:

@@ -24,7 +24,7 @@ from transformer.cli.inspect_text import to_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """The findings about a checkpoint; printed, it is the text of ``headlight inspect``."""
+    """The findings about a checkpoint; its repr is the text of ``headlight inspect``."""
 
     imported: Imported
     diagnosis: Diagnosis | None
@@ -34,7 +34,7 @@ class Report:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """The doctor's findings, the worst first; empty if the weights were not examined."""
+        """The doctor's findings, worst first; empty if the weights were not examined."""
         found = self.diagnosis.of(*SEVERITIES) if self.diagnosis else ()
         columns = ["severity", "title", "number", "meaning", "advice", "where", "check"]
         return pd.DataFrame([asdict(finding) for finding in found], columns=columns)
@@ -56,7 +56,7 @@ class Report:
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """The number of parameters of each part of the model, its own parts included, by path."""
+        """The number of parameters of each part of the model by path, including its own parts."""
         rows = list(_counted(parts_of(self.imported.report.config)))
         return pd.DataFrame(rows, columns=["part", "parameters"]).set_index("part")
 
@@ -78,7 +78,7 @@ def inspect(
     Args:
         name_or_path: a shipped model, or the path of a file of weights or a folder. No code in it is run.
         text: sentences to examine the model with, one per line; plain English by default.
-        answers: to the questions that the files leave open; see `Report.questions`.
+        answers: answers to the questions that the files leave open; see `Report.questions`.
         mapping: path of a mapping file, for an unknown layout; see docs/checkpoints.md.
         quick: examine only names, shapes and configuration, without reading weights.
 

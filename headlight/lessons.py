@@ -1,4 +1,4 @@
-"""The lessons of the page Learn in a notebook: ask, check the answer against the run, then show it."""
+"""The lessons of the page Learn in a notebook: ask, check an answer against the run, then show pictures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Output:
     parts: Sequence[str | go.Figure | AttentionWidget]
 
     def __repr__(self) -> str:
-        """The text without figures and viewers."""
+        """The text, without figures and viewers."""
         return "\n\n".join(part for part in self.parts if isinstance(part, str))
 
     def _ipython_display_(self) -> None:
@@ -65,7 +65,7 @@ class Checked(Output):
     """The verdict on an answer.
 
     Attributes:
-        is_right: whether the answer is right.
+        is_right: true if the answer is right.
     """
 
     is_right: bool
@@ -75,7 +75,7 @@ class Lesson:
     """One lesson about a sentence in a model.
 
     Args:
-        name: of the lesson.
+        name: the lesson's name.
         subject: its sentence and run.
     """
 
@@ -100,14 +100,14 @@ class Lesson:
         return Output([said(found.asks, self._subject), _answers(found, self._subject)])
 
     def check(self, question: str, answer: Any) -> Checked | Output:
-        """Say whether an answer is right, and why; for `...`, how to write an answer.
+        """Say whether an answer is right, and why; for `...`, say how to write an answer.
 
         Args:
             question: its name.
             answer: a number; the position of a token or the number of an option, from 0; (row, column).
 
         Raises:
-            ValueError: the lesson has no such question, or this is no possible answer.
+            ValueError: the lesson has no such question, or the answer is not a possible one.
         """
         found = self._question(question)
         wanted = found.expected(self._subject)
@@ -123,7 +123,7 @@ class Lesson:
         """Show what the app shows once a step's question is answered.
 
         Args:
-            step: from 0.
+            step: the step's index, from 0.
             case: the setting of its switch or dial; None for the step's own pictures.
 
         Raises:
@@ -181,7 +181,7 @@ def lesson(name: str, model: LoadedModel, text: str) -> Lesson:
         text: the sentence.
 
     Raises:
-        ValueError: there is no such lesson, or it is not for this kind of model.
+        ValueError: there is no such lesson, or it does not suit this kind of model.
         headlight.SentenceError: the sentence has no words, or is too long.
     """
     if name not in lessons():
@@ -205,7 +205,7 @@ def _answers(question: Question, subject: Subject) -> str:
 
 
 def _places(question: BoardQuestion, subject: Subject) -> str:
-    """The tokens, or the rows and columns, with the positions to use as an answer."""
+    """The tokens, or the rows and columns, with the positions to use in an answer."""
     rows, columns, axes = question.labels(subject)
     if not rows:
         is_open = ~np.isnan(question.board(subject))

@@ -26,7 +26,7 @@ def open(
 
     Args:
         name_or_path: a shipped model (en-it, toy-en-it), or the path of a file of weights or a folder.
-        answers: such as ``{"n_heads": 8}``; `headlight.inspect` lists the questions.
+        answers: answers such as ``{"n_heads": 8}``; `headlight.inspect` lists the questions.
         mapping: path of a mapping file, for an unknown layout; see docs/checkpoints.md.
         device: cpu, cuda or mps.
 

@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs no server: the app's viewer and the run's numbers."""
+"""A run as one HTML file that needs no server: the app's viewer with the run's numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def write_page(
     """Write the page of a run.
 
     Args:
-        model: that computed the run.
+        model: the model that computed the run.
         run: the run.
         text: its source, as typed.
-        path: of the file; an existing one is replaced once the new one is complete.
+        path: path of the file; an existing one is replaced once the new one is complete.
         everything: store all numbers exactly, whatever the size.
-        chosen: fields of `viz.viewer.choice.Choice` that the run allows; None for the default.
+        chosen: fields of `viz.viewer.choice.Choice` that are valid for the run; None for the default.
 
     Raises:
         OSError: the file can't be written; the message says why.

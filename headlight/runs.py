@@ -1,4 +1,4 @@
-"""Runs of a model as labelled tables; every plot is drawn from one of these."""
+"""Runs of a model as labelled tables; most plots are drawn from one of these."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack, Trace
 
 TOP_K = 8
-"""Best next tokens stored for each step."""
+"""Number of best next tokens stored for each step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,8 +37,8 @@ class Batch:
     """Sentences that a model has run as one padded batch.
 
     Attributes:
-        model: from `headlight.open`.
-        trace: every tensor of the forward by its path, such as ``trace["encoder.layers.0.self_attn.q"]``, on
+        model: a model from `headlight.open`.
+        trace: every tensor of a forward pass by path, such as ``trace["encoder.layers.0.self_attn.q"]``, on
             the CPU. The first axis is the batch.
     """
 
@@ -65,7 +65,7 @@ class Batch:
             head: from 0.
             measure: "weights", whose rows sum to 1; "scores" before the mask; "masked" scores, with -inf
                 where the mask closes a cell.
-            sentence: of the batch, from 0.
+            sentence: index in the batch, from 0.
 
         Raises:
             ValueError: the model has no such attention, layer or head, or the batch no such sentence.
@@ -83,7 +83,7 @@ class Batch:
     ) -> AttentionMaps:
         """All heads of all layers as one array, (L, H, Q, K), or of one layer, (1, H, Q, K).
 
-        The other arguments and the errors are as for `attention`.
+        Other arguments and errors as for `attention`.
         """
         self.check_head(attention, layer or 0, 0)
         self.check_sentence(sentence)
@@ -93,7 +93,7 @@ class Batch:
         """Return a stack that the model has.
 
         Raises:
-            ValueError: it has no such stack; the message lists those that it has.
+            ValueError: there is no such stack; the message lists those that exist.
         """
         if stack not in stacks(self.trace):
             has = " and ".join(map(repr, stacks(self.trace)))
@@ -101,19 +101,19 @@ class Batch:
         return stack
 
     def check_sentence(self, sentence: int) -> None:
-        """Check that the batch has a sentence.
+        """Check that the batch has a sentence with this index.
 
         Raises:
-            ValueError: it has not; the message lists those that it has.
+            ValueError: it has none; the message gives the range.
         """
         n = max(len(self.trace.src_tokens), len(self.trace.tgt_tokens))
         check_index("sentence", sentence, n, "the batch")
 
     def check_head(self, attention: Attention, layer: int, head: int) -> None:
-        """Check that the model has a head.
+        """Check that the model has this head.
 
         Raises:
-            ValueError: it has not; the message lists those that it has.
+            ValueError: it hasn't; the message lists what it has.
         """
         if attention not in self.attentions:
             has = ", ".join(map(repr, self.attentions))
@@ -125,11 +125,11 @@ class Batch:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Batch):
-    """One sentence that a model has run: a batch of one, and its output.
+    """One sentence that a model has run: a batch of one, with its output.
 
     Attributes:
-        computed: the run as the app has it.
-        text: as typed.
+        computed: the run as used in the app.
+        text: the sentence, as typed.
     """
 
     computed: running.Run
@@ -147,16 +147,17 @@ class Run(Batch):
     def ending(self) -> Ending | None:
         """Why the target ended: at its "end", at its "limit", or at the last of the model's "positions".
 
-        The limit is the most tokens that are generated for a source of that length. None for a target that
-        was given without an end, and for a model without a decoder.
+        The limit is the most tokens that are generated for a source of that length. None if the target was
+        given without an end, or if the model has no decoder.
         """
         return self.computed.ending
 
     @property
     def confidence(self) -> Confidence | None:
-        """The probability that the output, and each word of it, is right; None if that was not measured.
+        """The probability that the output, and each word of it, is right.
 
-        See `transformer.analysis.confidence`. It is measured for models trained with validation pairs.
+        None for a given target, and without a calibration, which models trained with validation pairs have.
+        See `transformer.analysis.confidence`.
         """
         return run_confidence(self.model, self.computed)
 
@@ -164,7 +165,7 @@ class Run(Batch):
     def steps(self) -> pd.DataFrame:
         """The best next tokens of each step: one row per step and rank, with the probability of each.
 
-        `chosen` marks the token that was taken; if the target was given, it may be none of the best.
+        `chosen` marks the token that was taken; if the target was given, it may not be among the best.
         """
         token = self.model.target.token
         rows = [
@@ -179,7 +180,7 @@ class Run(Batch):
 
     @property
     def norms(self) -> dict[str, tuple[str, ...]]:
-        """The paths of all norms in the order of the forward, each with its tokens."""
+        """The paths of all norms in the order of the forward pass, each with its tokens."""
         return {record.path: norm_tokens(self.trace, record.path) for record in self.trace.norms()}
 
     def attention_by_word(self, attention: Attention, layer: int, head: int) -> pd.DataFrame:
@@ -204,22 +205,22 @@ class Run(Batch):
     ) -> None:
         """Write the run as one HTML file that needs no server: ``run.to_html("cat.html")``.
 
-        It has the app's viewer and the run's numbers: the selected head's as they were computed and, to keep
-        the file below 1 MB if possible, less of the rest; the page says what it contains.
+        It contains the app's viewer and the run's numbers: the selected head's exactly and, to keep the file
+        below 1 MB if possible, less of the rest; the page says what it contains.
 
         Args:
-            path: of the file; an existing one is replaced.
+            path: path of the file; an existing one is replaced.
             attention, layer, head: the selection; by default the last layer, of the cross-attention if there
                 is one.
             view: one head, all heads of the layer, their lines as a map, or every head from one token.
             cell: positions of a query and a key; by default the head's strongest cell.
-            everything: store all numbers as they were computed, whatever the size.
+            everything: store all numbers exactly, whatever the size.
 
         Raises:
             ValueError: the run has no such part.
             OSError: the file can't be written; the message says why.
         """
-        # Imports plotly for its colours, which takes half a second.
+        # This imports plotly for its colours, which takes half a second.
         from headlight.pages import write_page
         from viz.viewer.choice import VIEWS
 
@@ -244,7 +245,6 @@ class Run(Batch):
         )
 
     def _tokens(self, attention: Attention) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The query tokens and the key tokens."""
         maps = self.maps(attention, layer=0)
         return maps.query_tokens, maps.key_tokens
 
@@ -253,9 +253,9 @@ def run(model: LoadedModel, text: str, target: str = "") -> Run:
     """Run a sentence: ``headlight.run(model, "I saw a cat.")``.
 
     Args:
-        model: from `headlight.open`.
+        model: a model from `headlight.open`.
         text: the source sentence, or the prompt of a model without an encoder.
-        target: given to the decoder (teacher forcing); if blank, the model writes its own.
+        target: given to the decoder (teacher forcing); if blank, the model generates one.
 
     Raises:
         headlight.SentenceError: the sentence has no words, or is too long.
@@ -265,7 +265,7 @@ def run(model: LoadedModel, text: str, target: str = "") -> Run:
 
 
 def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:
-    """Run several sentences as one padded batch, each with the target that the model writes for it.
+    """Run several sentences as one padded batch, each with the target that the model generates for it.
 
     Raises:
         headlight.SentenceError: a sentence can't be run; the message names it.
@@ -281,10 +281,10 @@ def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:
 
 
 def check_index(name: str, value: int, count: int, where: str) -> None:
-    """Check a number that counts from 0.
+    """Check an index, which counts from 0.
 
     Raises:
-        ValueError: it is out of range; the message says the range.
+        ValueError: it is out of range; the message gives the range.
     """
     if not 0 <= value < count:
         there = "0 only" if count == 1 else f"0 to {count - 1}"

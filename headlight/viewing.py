@@ -1,4 +1,4 @@
-"""All attention of a run, or of any model, in a cell of a notebook: the app's viewer."""
+"""All attention of a run, or of any model, in a notebook cell: the app's viewer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz.viewer.choice import MEASURES
 from viz.viewer.viewer_run import ViewerRun, foreign_side, view_run, view_sentence
 
 _TAKEN = re.compile(r"|head \d+|.*:.*", re.DOTALL)
-"""Names that no run to compare with can have: they mean no run or another head, or break a piece's name."""
+"""Names that a compared run can't have: they mean no run or another head, or would break a piece's name."""
 
 
 def show(
@@ -33,22 +33,22 @@ def show(
     others: Mapping[str, Batch] | None = None,
     theme: Look = "auto",
 ) -> AttentionWidget:
-    """All attention of a run, to click through; as the last line of a cell it is shown.
+    """Show all attention of a run, interactively; displayed as the last line of a cell.
 
     Args:
-        run: from `headlight.run` or `headlight.run_batch`.
-        attention, layer, head: the selection at first; by default the last layer, of the cross-attention if
+        run: a run from `headlight.run` or `headlight.run_batch`.
+        attention, layer, head: the initial selection; by default the last layer, of the cross-attention if
             there is one.
         view: "head" is one head as a matrix, "layer" all heads of its layer, "map" their lines, "token" every
             head from one token.
         measure: "weights", "scores" before the mask, "masked" scores after it, or "moved": the
             length of the vector that a query gets from a key.
-        sentence: of a batch, from 0.
+        sentence: index in a batch, from 0.
         others: runs of the same tokens to compare with, such as those of another model, by name.
         theme: "light", "dark", or "auto" to follow the notebook.
 
     Raises:
-        ValueError: the run has no such part, or another run has other tokens or heads.
+        ValueError: the run has no such part, or a compared run has other tokens or heads.
     """
     viewed = _viewed(run, sentence)
     compared = {
@@ -86,7 +86,7 @@ def show_attention(
     theme: Look = "auto",
     display_mode: Literal["light", "dark"] | None = None,
 ) -> AttentionWidget:
-    """Attention of any model, to click through; as the last line of a cell it is shown.
+    """Show the attention of any model, interactively; displayed as the last line of a cell.
 
     ``headlight.show_attention(outputs.attentions, tokens)`` is all it takes: calls of ``bertviz.head_view``
     and ``bertviz.model_view`` work under this name.
@@ -95,22 +95,22 @@ def show_attention(
         weights: by layer, (1, H, Q, K) or (H, Q, K), as transformers returns them: tensors or arrays.
         query_tokens: Q tokens.
         key_tokens: K tokens; by default the query tokens. A number is taken as `sentence_b_start`, which
-            BertViz has in this position.
+            is BertViz's argument in this position.
         encoder_attention, decoder_attention, cross_attention: up to three attentions in place of `weights`.
         encoder_tokens, decoder_tokens: their tokens.
         attention, tokens: BertViz's names for `weights` and `query_tokens`.
         sentence_b_start: position of the second of two sentences: the attention within each sentence and from
             one to the other can then be chosen too.
         prettify_tokens: show GPT-2's tokens as the text that they spell, with "▁" for a space.
-        layer, head: the selection at first.
-        heads, include_heads: the heads whose lines are drawn at first; the others can be added.
-        include_layers: the first of these is selected at first; the others can be chosen too.
+        layer, head: the initial selection.
+        heads, include_heads: the heads whose lines are drawn initially; the others can be added.
+        include_layers: the first of these is selected initially; the others can be chosen too.
         view: "head" is one head as a matrix, "layer" all heads of its layer, "map" their lines, "token" every
             head from one token.
         theme, display_mode: "light", "dark", or "auto" to follow the notebook.
 
     Raises:
-        TypeError, ValueError: the weights are no attention, or the tokens do not fit them.
+        TypeError, ValueError: the weights are not attention weights, or the tokens don't match them.
     """
     if isinstance(key_tokens, int):
         key_tokens, sentence_b_start = None, key_tokens
@@ -138,7 +138,7 @@ def _viewed_attention(
     several: Mapping[Attention, Layers],
     sides: Mapping[Stack, Tokens | None],
 ) -> ViewerRun:
-    """One attention, or those of an encoder and a decoder, each with its tokens."""
+    """One attention, or the attentions of an encoder and a decoder, each with its tokens."""
     if all(layers is None for layers in several.values()):
         return view_single(single, *tokens)
     if single is not None:
@@ -149,7 +149,7 @@ def _viewed_attention(
 def _first_selection(
     layer: int | None, layers: Sequence[int] | None, head: int | None, heads: Sequence[int] | None
 ) -> dict[str, object]:
-    """The given layer and head, else the first of several; lines are drawn for all of these heads."""
+    """The given layer and head, or else the first of several; lines are drawn for all of these heads."""
     return {
         "layer": layers[0] if layer is None and layers else layer,
         "head": heads[0] if head is None and heads else head,

@@ -1,4 +1,4 @@
-"""The viewer as a widget of a notebook: Jupyter, VS Code, Colab, marimo."""
+"""The viewer as a notebook widget: Jupyter, VS Code, Colab, marimo."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ View: TypeAlias = Literal["head", "layer", "map", "token"]
 _NAMED = {"view": VIEWS, "measure": MEASURES, "sort": SORTS}
 """The options listed in an error message for a wrong choice."""
 AT_ONCE = 256_000
-"""Bytes of attention weights up to which a notebook gets them all at once."""
+"""Up to this many bytes, a notebook gets all attention weights at once."""
 MOST_PIECES = 8
-"""Pieces that a browser may ask for in one message."""
+"""Most pieces that a browser may request in one message."""
 
 
 class AttentionWidget(AnyWidget):
-    """All attention of a run, to click through; in a notebook the last line of a cell is shown.
+    """All attention of a run, interactively; displayed as the last line of a notebook cell.
 
     Attributes:
-        choice: the current choice, by the user or by `choose`: a dict of "attention", "layer", "head", "cell"
-            (the positions of a query and of a key; None for the strongest) and the other names that `choose`
-            takes. ``widget.observe(function, "choice")`` calls a function with every change.
+        choice: the current choice, made by the user or by `choose`: a dict of "attention", "layer", "head",
+            "cell" (the positions of a query and a key; None for the strongest) and the other names that
+            `choose` takes. ``widget.observe(function, "choice")`` calls a function with every change.
     """
 
     _esm = (files("headlight") / "browser" / "attention.js").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ class AttentionWidget(AnyWidget):
                 heads, families ("one", "all"), locked (a token of the map: column and position) and sort.
 
         Raises:
-            TypeError: a choice has no such name.
+            TypeError: a choice has no such field.
             ValueError: the run has no such value.
         """
         self.choice = changed(self._run, read_choice(self.choice, self._run), choice).data()
@@ -84,32 +84,32 @@ class AttentionWidget(AnyWidget):
 
     @validate("choice")
     def _possible(self, proposal: Mapping[str, Any]) -> dict[str, Any]:
-        """Correct what a browser sends to what the run allows."""
+        """Correct a choice sent by a browser to one that the run allows."""
         return read_choice({**self.choice, **proposal["value"]}, self._run).data()
 
     def _answer(self, content: Any, _buffers: object) -> None:
-        """Send the pieces that a browser asks for."""
+        """Send the pieces that a browser requests."""
         names = content.get("fetch") if isinstance(content, dict) else None
         if not isinstance(names, list):
             return
         known = [name for name in names if isinstance(name, str)][:MOST_PIECES]
-        # Without the choice, which may have changed in the browser meanwhile.
+        # Without the choice, which may meanwhile have changed in the browser.
         self.send({}, [update_frame(self._run, None, known)])
 
 
 def _first_pieces(run: ViewerRun, choice: Choice) -> list[str]:
-    """The pieces needed to paint everything once.
+    """The pieces needed to draw everything once.
 
-    Few, because a notebook keeps each widget that it has shown in memory, and some keep it in their file.
+    Few, because notebooks keep every widget that they have shown in memory, and some save it in their file.
     """
     return weight_pieces(run) if comes_at_once(run, AT_ONCE) else chosen_pieces(choice)
 
 
 def changed(run: ViewerRun, before: Choice, changes: Mapping[str, Any]) -> Choice:
-    """Change a choice, refusing what `read_choice` would correct.
+    """Change a choice, rejecting values that `read_choice` would correct.
 
     Raises:
-        TypeError: a choice has no such name.
+        TypeError: a choice has no such field.
         ValueError: the run has no such value; the message lists those that it has.
     """
     for name in changes:

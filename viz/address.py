@@ -1,8 +1,8 @@
-"""The address's contents besides the pickers: typed texts, and values without a widget.
+"""Values in the address that are not pickers: typed texts, and places that have no widget.
 
-Streamlit itself binds a picker to the address. Everything else is kept in the session's state under its name
-in the address: read from the address at the first visit, and written to it from then on. After Back and
-Forward the restored address decides.
+Streamlit itself binds pickers to the address. Everything else is stored in the session state under its name
+in the address: it is read from the address at the first visit, and written to it from then on. After Back or
+Forward, the restored address takes precedence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from transformer.text.spelling import SURROGATES
 from viz.streamlit_private import is_bound, is_history_step, restore_query_params
 
 LONGEST = 1_500
-"""Bytes. Longer values stay out of the address: servers refuse addresses of several thousand bytes."""
+"""Bytes. Longer values are left out of the address: servers refuse addresses of several thousand bytes."""
 _OWNER = "owner of "
 
 
@@ -31,7 +31,7 @@ def as_typed(text: str) -> str:
 
 
 def is_to_be_read(name: str) -> bool:
-    """True when the address decides on a value: at the first visit, and after Back or Forward."""
+    """True if the address takes precedence: at the first visit, and after Back or Forward."""
     return name not in st.session_state or is_history_step()
 
 
@@ -55,22 +55,22 @@ def write(name: str, value: str, default: str) -> None:
 
 
 def whole_numbers(written: str, separator: str = ",") -> list[int]:
-    """Parse the whole numbers in a value of the address; anything else in it is skipped."""
+    """Parse the whole numbers in a value of the address, skipping everything else."""
     return [int(part) for part in written.split(separator) if part.isdecimal() and len(part) < 10]
 
 
 def remember(name: str, value: str, owner: Hashable = None) -> None:
-    """Set a place or setting of this user, even one whose page was never visited; see `remembered`."""
+    """Set a user's place or setting, even if its page was never visited; see `remembered`."""
     st.session_state[name] = value
     st.session_state[_OWNER + name] = (owner,)
 
 
 def remembered(name: str, default: str, owner: Hashable = None) -> str:
-    """A place or setting of this user; back to the default once its owner has changed.
+    """A user's place or setting; reset to the default when its owner changes.
 
     Args:
-        name: of the setting, in the address too.
-        default: the value that stays out of the address.
+        name: its name, also in the address.
+        default: the value that is left out of the address.
         owner: what the setting belongs to: a node to its search, a prefix to its sentence and model.
     """
     known = st.session_state.get(_OWNER + name)

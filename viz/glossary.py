@@ -11,10 +11,10 @@ class Term:
     """One entry.
 
     Attributes:
-        name: in the glossary.
+        name: its name in the glossary.
         text: two sentences of plain text.
         lesson: name of the lesson that explains it.
-        forms: other spellings; a plural in s needs none.
+        forms: other spellings; a plural in -s need not be listed.
     """
 
     name: str
@@ -343,21 +343,21 @@ _PATTERN = re.compile(
 
 
 def links(*names: str) -> dict[str, dict[str, str]]:
-    """Links for the headings of a view: each term's lesson and explanation, by name."""
+    """For the headings of a view, by term: a link to its lesson, and its explanation."""
     return {
         name: {"href": f"#lesson-{_BY_FORM[name].lesson}", "title": _BY_FORM[name].text} for name in names
     }
 
 
 def linked(markdown: str, known: set[str] | None = None) -> str:
-    """Link the first mention of each term in Markdown of ours to its explanation.
+    """Link the first mention of each term in our own Markdown to its explanation.
 
     Code, formulas and links stay as they are. A link leads to `#lesson-` and the name of the term's lesson;
     its title is the explanation.
 
     Args:
         markdown: the text. Users' text in it is in code spans.
-        known: names of terms that need no link any more; those of this text are added.
+        known: names of terms that need no further link; those in this text are added.
     """
     known = set() if known is None else known
 

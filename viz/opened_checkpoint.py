@@ -1,4 +1,4 @@
-"""The checkpoint that a user has opened; it belongs to their browser session and ends with it."""
+"""The checkpoint that a user has opened; it belongs to their browser session and is closed with it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class OpenedCheckpoint:
 
     Attributes:
         label: the file's or folder's name, for users.
-        path: of the file or folder.
-        answers: to the questions that its files leave open.
+        path: path of the file or folder.
+        answers: answers to the questions that its files leave open.
         imported: the model and the report.
         mapping: the user's description of its layout; None for a known layout.
         uploads: the folder of uploaded files; None for a path.
@@ -50,7 +50,7 @@ class OpenedCheckpoint:
     _on_devices: dict[str, LoadedModel] = field(default_factory=dict)
 
     def model(self, device: torch.device) -> LoadedModel:
-        """The model on a device; the model on the CPU is kept.
+        """The model on a device; all of them stay in memory.
 
         Raises:
             CheckpointError: weights are missing.
@@ -69,7 +69,7 @@ class OpenedCheckpoint:
 
 
 class CheckpointSlot:
-    """The place for one user's checkpoint, one at a time.
+    """The slot for one user's checkpoint, one at a time.
 
     Args:
         forget: called with the name of a checkpoint that is no longer open.
@@ -80,7 +80,7 @@ class CheckpointSlot:
         self._forget = forget
 
     def own(self, name: str) -> OpenedCheckpoint:
-        """The checkpoint that this user has open under a name.
+        """The checkpoint that this user has opened under a name.
 
         Raises:
             CheckpointError: it is not open, or not theirs.
@@ -90,10 +90,10 @@ class CheckpointSlot:
         return self.opened
 
     def open_path(self, path: str, mapping: str | None = None) -> OpenedCheckpoint:
-        """Open a file or folder of this machine instead of the current checkpoint.
+        """Open a file or folder of this machine in place of the current checkpoint.
 
         Args:
-            path: of the file or folder.
+            path: path of the file or folder.
             mapping: text of a mapping file, for an unknown layout.
 
         Raises:
@@ -106,7 +106,7 @@ class CheckpointSlot:
         return self._put(OpenedCheckpoint(chosen.name or str(chosen), chosen, {}, imported, mapping))
 
     def open_uploads(self, uploads: Iterable[Upload], mapping: str | None = None) -> OpenedCheckpoint:
-        """Open uploaded files instead of the current checkpoint.
+        """Open uploaded files in place of the current checkpoint.
 
         Args:
             uploads: the files.
@@ -129,7 +129,7 @@ class CheckpointSlot:
         """Reopen the checkpoint with these answers to its open questions.
 
         Raises:
-            CheckpointError: the answers make no model; the current checkpoint stays open.
+            CheckpointError: the answers don't describe a model; the current checkpoint stays open.
         """
         old = self.opened
         assert old is not None
@@ -154,17 +154,17 @@ class CheckpointSlot:
 
 
 def is_opened(name: str) -> bool:
-    """True for the name of an opened checkpoint, whether or not it is still open."""
+    """True if this is the name of an opened checkpoint, whether or not it is still open."""
     return name.startswith(PREFIX)
 
 
 def _store(uploads: Iterable[Upload], folder: Path) -> Path:
     """Write uploaded files under their plain names; returns the path to open: the only file, or the folder.
 
-    Files that are no part of a checkpoint (pictures, logs, a trainer's settings) are left out.
+    Files that don't belong to a checkpoint (pictures, logs, a trainer's settings) are skipped.
 
     Raises:
-        CheckpointError: no file is left, two have the same name, or the disk is full.
+        CheckpointError: no file remains, two have the same name, or one can't be written.
     """
     for path, content in uploads:
         name = Path(path.replace("\\", "/")).name

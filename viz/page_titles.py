@@ -1,4 +1,4 @@
-"""The titles of the pages, without any heavy import."""
+"""The titles of the pages, without any slow import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 PAGES = Path(__file__).parent / "pages"
-"""One folder per page, named as its path with underscores, with a `page.py`."""
+"""One folder per page, named like its path with underscores, with a `page.py`."""
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "learn": "Learn",

@@ -1,4 +1,4 @@
-"""Shrink attention maps to the pixels they are shown at, without losing a peak.
+"""Reduce attention maps to the pixels at which they are shown, without losing a peak.
 
 A grid of heads shows each map 60 to 150 pixels wide, so a 512 x 512 map need not be sent in full. Each pixel
 shows the maximum of its block of cells: an average would hide a head that looks at exactly one word. Axes: L
@@ -58,10 +58,10 @@ def pool_maps(
     Args:
         values: (L, H, Q, K), weights or scores. NaN and -inf cells count as closed.
         allowed: True where a query may attend; broadcast to (L, H, Q, K). None: everywhere.
-        side: the most rows, and the most columns, of a pooled map.
+        side: most rows, and most columns, of a pooled map.
 
     Raises:
-        ValueError: if values is not four-dimensional and non-empty, or side is below 1.
+        ValueError: values is empty or not four-dimensional, or side is below 1.
     """
     if values.ndim != 4 or 0 in values.shape:
         raise ValueError(f"maps must be a non-empty (layers, heads, queries, keys) array, got {values.shape}")
@@ -79,7 +79,7 @@ def pool_maps(
 def _pool_queries(
     values: NDArray[np.float32], open_cells: NDArray[np.bool_] | None, edges: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Reduce (L, H, Q, K) to (L, H, h, K), a block of rows at a time, so that it stays in the cache."""
+    """Reduce (L, H, Q, K) to (L, H, h, K), one block of rows at a time, so that it stays in the cache."""
     n_layers, n_heads, _, n_keys = values.shape
     pooled = np.empty((n_layers, n_heads, len(edges) - 1, n_keys), np.float32)
     for block, (start, stop) in enumerate(pairwise(edges)):
@@ -103,7 +103,7 @@ def _strongest_cells(
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the query and key of each map's largest value, (L, H) each: first its block, then the cell."""
+    """Find the query and key of each map's largest value, (L, H) each: first the block, then the cell."""
     n_layers, n_heads, _, width = pooled.shape
     query = np.full((n_layers, n_heads), -1)
     key = np.full((n_layers, n_heads), -1)

@@ -1,4 +1,4 @@
-"""The latest runs, shared by all users: each is computed once, however many ask for it at the same time."""
+"""The latest runs, shared by all users: each is computed once, however many request it at the same time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.model.trace import Trace
 from transformer.run import OnStep, Run
 
 LOOK_EVERY = 0.1
-"""Seconds between two looks at a computation that another user started."""
+"""Seconds between two checks of a computation that another user started."""
 TOO_LARGE = (
     "The device's memory is too small for this sentence. Type a shorter one, or choose another device in the "
     "sidebar."
@@ -25,7 +25,7 @@ TOO_LARGE = (
 
 @dataclass
 class _Flight:
-    """A run that is being computed, and its state for those who wait."""
+    """A run that is being computed, and its state for those who wait for it."""
 
     landed: threading.Event = field(default_factory=threading.Event)
     run: Any = None
@@ -34,7 +34,7 @@ class _Flight:
 
 
 class RunCache:
-    """The latest runs, up to a number of bytes of recorded tensors; thread-safe."""
+    """The latest runs, up to a total size of their recorded tensors in bytes; thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:
         self._runs: LRUCache[Any, Run | Trace] = LRUCache(max_bytes, getsizeof=_size)
@@ -42,11 +42,11 @@ class RunCache:
         self._lock = threading.Lock()
 
     def get(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The run under this key, computed now if missing; a run that is too large is returned but not kept.
+        """The run with this key, computed now if missing; a run that is too large is returned but not cached.
 
-        While it is computed for one user, others who ask for it wait. An error reaches all of them and is not
-        kept. If the computation is interrupted (Streamlit ends a script when its user moves on), one of those
-        who wait restarts it.
+        While it is computed for one user, others who request it wait. An error is raised for all of them and
+        not cached. If the computation is interrupted (Streamlit ends a script when its user moves on), one of
+        those who wait restarts it.
         """
         return self.get_by_steps(key, lambda _: compute(), on_step=None)
 
@@ -92,7 +92,7 @@ class RunCache:
         return flight.run
 
     def _land(self, key: Any, flight: _Flight) -> None:
-        """Keep the run, unless its model was dropped meanwhile, and wake those who wait."""
+        """Cache the run, unless its model was dropped meanwhile, and wake those who wait."""
         with self._lock:
             if self._flights.get(key) is flight:
                 del self._flights[key]

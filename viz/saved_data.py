@@ -16,8 +16,8 @@ class SavedData:
     """One kind of file.
 
     Attributes:
-        what: the content, as messages name it: "scenes". The file names it too, with the version.
-        version: of the format.
+        what: the content as messages and the file itself name it, such as "scenes".
+        version: version of the format.
         largest: bytes of the largest file that is read.
     """
 
@@ -27,14 +27,14 @@ class SavedData:
 
     @property
     def head(self) -> dict[str, Any]:
-        """The file's description of itself, which comes before its content."""
+        """The fields that identify the file, which precede its content."""
         return {"kind": f"headlight {self.what}", "version": self.version}
 
     def read(self, content: bytes) -> dict[str, Any]:
         """Parse a file of this kind.
 
         Raises:
-            SavedDataError: the content is not one.
+            SavedDataError: the content is not such a file.
         """
         if len(content) > self.largest:
             raise SavedDataError(

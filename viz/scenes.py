@@ -1,6 +1,6 @@
-"""Scenes: moments that a user has saved, each an address with a caption; and the file of scenes.
+"""Scenes: views that a user has saved, each an address with a caption; and the file of scenes.
 
-A file may come from anyone: it is read strictly, within limits, and refused with the reason.
+A file may come from anyone: it is validated strictly, limited in size, and refused with a reason.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from viz.saved_data import SavedData, SavedDataError
 MOST_SCENES = 100
 MOST_CHOICES = 80
 LONGEST_CAPTION = 500
-"""Characters."""
+"""In characters."""
 LONGEST_CHOICES = 20_000
-"""Characters of all choices together: a sentence that a model reads is much shorter."""
+"""Characters of all choices together; sentences that a model can read are much shorter."""
 FILE = "headlight-scenes.json"
-"""The name of a file of scenes."""
+"""The default name of a file of scenes."""
 FILE_KIND = SavedData("scenes", version=1, largest=4_000_000)
-"""MOST_SCENES of the largest size fit, and reading them is quick."""
+"""Fits MOST_SCENES of the largest size, and can be read quickly."""
 _NAME = re.compile(r"(?!embed)[A-Za-z][\w -]{0,59}")
-"""Not Streamlit's own `embed` and `embed_options`, which would remove the page's controls."""
+"""Excludes Streamlit's own `embed` and `embed_options`, which would remove the page's controls."""
 _LANDMARK = re.compile(r"#?[\w-]{1,120}")
 _FARTHEST = 10_000.0
 _SENTENCES = ("text", "numbers")
 _SENTENCES_OF = {"masks": ("batch", "number_batch"), "training": (), "checkpoint": ()}
-"""The choices that hold a page's sentence; those of any other page are `_SENTENCES`."""
+"""By page, the choices that contain its sentence; for all other pages, `_SENTENCES`."""
 
 Choices: TypeAlias = Mapping[str, tuple[str, ...]]
 """The values in an address by name; a name may have several."""
 Place: TypeAlias = tuple[str, float]
-"""The element nearest to the top edge of the window, and its distance below the edge in rem."""
+"""The element nearest to the top edge of the window, and its distance below that edge in rem."""
 
 
 class SceneError(SavedDataError):
@@ -44,13 +44,13 @@ class SceneError(SavedDataError):
 
 @dataclass(frozen=True)
 class Scene:
-    """A moment that a user has saved.
+    """A view that a user has saved.
 
     Attributes:
         page: its path, one of `TITLES`.
-        choices: every value of the address.
+        choices: every value in the address.
         caption: the user's own sentence about it; "" for none.
-        checkpoint: name of the user's file or folder that it needs; "" for a model of the picker.
+        checkpoint: label of the opened file or folder that it needs; "" for a model of the picker.
         place: the scroll position; None for the top of the page.
     """
 
@@ -62,12 +62,12 @@ class Scene:
 
     @property
     def model(self) -> str:
-        """The model's name in the picker; "" where the address has none."""
+        """The model's name in the picker; "" if the address has none."""
         return self.choices.get("model", ("",))[-1]
 
     @property
     def values(self) -> dict[str, str]:
-        """The last value of each choice, which counts where a name has only one."""
+        """The last value of each choice, which applies where a name can have only one."""
         return {name: values[-1] for name, values in self.choices.items()}
 
     @property
@@ -78,7 +78,7 @@ class Scene:
 
     @property
     def title(self) -> str:
-        """The page's title and the sentence."""
+        """The page's title, with the sentence if there is one."""
         return f"{TITLES[self.page]}: {self.sentence}" if self.sentence else TITLES[self.page]
 
     def data(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def read_scenes(content: bytes) -> list[Scene]:
     """Read a file of scenes.
 
     Raises:
-        SavedDataError: the content is not one.
+        SavedDataError: the content is not a valid file of scenes.
     """
     return scenes_of(FILE_KIND.read(content).get("scenes"))
 
@@ -105,7 +105,7 @@ def scenes_of(value: object) -> list[Scene]:
     """Parse an untrusted JSON value as scenes.
 
     Raises:
-        SceneError: names the first invalid scene and the reason.
+        SceneError: a scene is invalid; the message names the first one and the reason.
     """
     if not isinstance(value, list):
         raise SceneError("The scenes are not a list. Choose a file that Headlight has saved.")
@@ -126,7 +126,7 @@ def scene_of(value: object) -> Scene:
     """Parse an untrusted JSON value as a scene.
 
     Raises:
-        SceneError: says what is wrong.
+        SceneError: it is invalid; the message says why.
     """
     if not isinstance(value, dict):
         raise SceneError("it is not an object with a page and choices.")

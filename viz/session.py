@@ -1,8 +1,8 @@
-"""What the server keeps: models and runs, shared by all users and immutable; and each user's own choices.
+"""State on the server: models and runs, shared by all users and immutable; and each user's own choices.
 
-The home of `st.cache_resource` and `st.session_state`; `viz.text_session` holds what users type, and pages
-have sessions of their own. The sidebar writes a user's choice; `viz.pages.shared.sentence` reads it once per
-run of a page and hands model, text and theme to the sections as one value.
+`st.cache_resource` and `st.session_state` are used here; `viz.text_session` has the texts that users type,
+and pages have sessions of their own. The sidebar writes a user's choice; `viz.pages.shared.sentence` reads it
+once per run of a page and passes model, text and theme to the sections as one value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from viz.run_cache import RunCache
 from viz.theme import Theme, palette
 
 RANDOM = "random"
-"""The choice of a freshly initialised model instead of a trained one."""
+"""The choice of a randomly initialised model instead of a trained one."""
 RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES = 2**30
 TOP_K = 8
@@ -42,12 +42,12 @@ MAGNIFICATIONS = (1.375, 1.75, 2.25)
 """Factors of large type: in a window of usual width, on a projector, on a very wide screen."""
 _MAGNIFICATION = "magnification"
 BATCH_LIMIT = 16
-"""Sentences per batch: more would cost every user of the server memory and show nothing new."""
+"""Most sentences per batch: more would cost memory on the server for every user and show nothing new."""
 
 
 @dataclass(frozen=True)
 class RandomSizes:
-    """The sizes and seed of a freshly initialised model."""
+    """The sizes and seed of a randomly initialised model."""
 
     encoder_layers: int
     decoder_layers: int
@@ -58,10 +58,10 @@ class RandomSizes:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A model on a device: hashable, so it is the model's key in every cache.
+    """Which model, on which device: hashable, and so the model's key in every cache.
 
     Attributes:
-        name: a shipped or opened model; for a random one, the model whose vocabularies it has.
+        name: a shipped or opened model; for a random one, the model whose vocabularies it uses.
         random: the sizes of a random model; None for a trained one.
         device: "cpu", "cuda" or "mps".
     """
@@ -72,12 +72,12 @@ class ModelChoice:
 
 
 class RunKey(NamedTuple):
-    """What determines a run: hashable, so it is the run's key in every cache.
+    """Everything that determines a run: hashable, and so the run's key in every cache.
 
     Attributes:
         choice: the model.
         text: the source or prompt, as typed.
-        target: the target as typed; "" where the model writes its own.
+        target: the target as typed; "" if the model generates it.
     """
 
     choice: ModelChoice
@@ -101,12 +101,12 @@ def run_cache() -> RunCache:
 
 
 def load_model(choice: ModelChoice) -> LoadedModel:
-    """The model of a choice, frozen: shared by all users, or opened by this one.
+    """The model of a choice, frozen: shared by all users, or opened by this user.
 
     Raises:
         CheckpointError: a shipped model's folder is broken, a checkpoint is no longer open, or the device's
             memory is too small.
-        ConfigError: the sizes make no model.
+        ConfigError: the sizes are not those of a valid model.
         DeviceError: there is no such device.
     """
     try:
@@ -173,7 +173,7 @@ def model_summary(name: str) -> ModelSummary:
 
 
 def use_next(model: str) -> None:
-    """Select this model in the next run; in this one the model picker is already drawn."""
+    """Select this model in the next run, since the model picker is already drawn in this one."""
     st.session_state[_NEXT] = model
 
 
@@ -204,18 +204,18 @@ def current_theme() -> Theme:
 
 
 def magnification() -> float:
-    """How much larger than usual this user's browser draws everything."""
+    """The factor by which this user's browser enlarges everything."""
     return window_magnification() if st.session_state.get(LARGE) else 1.0
 
 
 def window_magnification() -> float:
-    """The factor of large type in this user's window; the usual one until the browser reports it."""
+    """The factor of large type in this user's window; the smallest until the browser reports it."""
     known: float = st.session_state.get(_MAGNIFICATION, MAGNIFICATIONS[0])
     return known
 
 
 def keep_magnification(reported: object) -> None:
-    """Store the factor that a browser reports. To be called from a callback."""
+    """Store the factor reported by a browser. To be called from a callback."""
     if reported in MAGNIFICATIONS:
         st.session_state[_MAGNIFICATION] = reported
 
@@ -237,7 +237,7 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
 def twin_run(
     choice: ModelChoice, text: str, target: str, seed: int, norm_position: NormPosition | None = None
 ) -> Run:
-    """The run of `run_of`, its target forced, in a random model of the same configuration.
+    """The run of `run_of`, with its target forced, in a random model of the same configuration.
 
     A `norm_position` replaces the model's own.
     """
@@ -249,10 +249,10 @@ def twin_run(
 
 
 def batch_of(choice: ModelChoice, texts: Sequence[str]) -> Trace:
-    """Several sentences as one padded batch, each with the target that the model writes for it.
+    """Several sentences as one padded batch, each with the target that the model generates for it.
 
     Raises:
-        SentenceError: names the sentence that can't be run.
+        SentenceError: a sentence can't be run; the message names it.
     """
     if len(texts) > BATCH_LIMIT:
         raise SentenceError(

@@ -1,4 +1,4 @@
-"""What Headlight needs and Streamlit does not publish: three functions for the address, one for messages.
+"""The three private parts of Streamlit that Headlight uses, all about the address.
 
 Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
 """
@@ -40,9 +40,9 @@ def is_history_step() -> bool:
 
 
 def restore_query_params() -> None:
-    """Give every picker the value that the address has for it; to be called before any is drawn.
+    """Set every picker to its value in the address; to be called before any is drawn.
 
-    Streamlit drops an entry that was bound to a picker of the same name on the page that was left.
+    Streamlit drops an entry that was bound to a picker of the same name on the previous page.
     """
     context = get_script_run_ctx()
     if context is None:
@@ -54,7 +54,7 @@ def restore_query_params() -> None:
 
 
 def is_bound(name: str) -> bool:
-    """True when a picker has this name in the address: nothing else may write it."""
+    """True if a picker has this name in the address, so that nothing else may write it."""
     context = get_script_run_ctx()
     if context is None:
         return False

@@ -1,7 +1,7 @@
-"""What a user has typed, what the boxes hold at first, and the example sentences.
+"""The texts that a user has typed, the initial content of the boxes, and the example sentences.
 
-A model without a tokenizer reads ids. They have boxes of their own, so the user's sentences are still there
-when another model is chosen.
+Models without a tokenizer read ids, which have boxes of their own, so that the user's sentences are still
+there when another model is chosen.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ EXAMPLES = ASSETS / "examples.tsv"
 """Tab-separated, one example per line: a shipped model, what to notice, a sentence, correct translations."""
 DEFAULT_SENTENCE = "Yesterday I saw a black cat."
 DEFAULT_SYMBOLS = "m 7 a 3 k 2"
-"""What the box of digits and letters holds at first."""
+"""The initial content of the box for digits and letters."""
 DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."
-"""The Masks page's sentences, one per line."""
+"""The Masks page's initial sentences, one per line."""
 
 
 class Boxes(NamedTuple):
@@ -46,26 +46,26 @@ _DEFAULT_TEXTS = {
     SYMBOLS: DEFAULT_SYMBOLS,
 }
 _FIRST_IDS = "first ids"
-"""What the boxes of ids held at first, which depends on the model."""
+"""Session key of the initial content of the boxes for ids, which depends on the model."""
 
 _OFTEN_SPECIAL = frozenset(range(4))
 """Padding, start, end and unknown in most vocabularies, whether or not the files say so."""
 _GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it, modulo 1, are evenly spread for any count."""
+"""Multiples of it, modulo 1, are evenly spread, however many."""
 
 
 def reads_ids(loaded: LoadedModel) -> bool:
-    """True for a model without a tokenizer, for which ids are typed."""
+    """True for a model without a tokenizer, whose input is typed as ids."""
     return isinstance(loaded.source, IdCoder)
 
 
 def boxes_of(loaded: LoadedModel) -> Boxes:
-    """The boxes that a model's texts are typed into."""
+    """The boxes for a model's texts."""
     return IDS if reads_ids(loaded) else WORDS
 
 
 def texts_from_address() -> None:
-    """Take the sentences from the address at the first visit, and after Back and Forward."""
+    """Read the sentences from the address at the first visit, and after Back or Forward."""
     for key, default in _defaults().items():
         if address.is_to_be_read(key):
             st.session_state[key] = address.read(key, default)
@@ -75,7 +75,7 @@ def texts_from_address() -> None:
 
 
 def fill_id_boxes(loaded: LoadedModel) -> None:
-    """Fill untouched boxes of ids for a model without a tokenizer.
+    """Fill untouched boxes for ids, if the model has no tokenizer.
 
     To be called once the model is chosen and before its boxes are drawn.
     """
@@ -89,7 +89,7 @@ def fill_id_boxes(loaded: LoadedModel) -> None:
 
 
 def _first_ids(loaded: LoadedModel) -> dict[str, str]:
-    """What untouched boxes of ids hold, by key."""
+    """The initial content of the boxes for ids, by key."""
     return {
         IDS.text: example_ids(loaded, 6),
         IDS.batch: f"{example_ids(loaded, 3)}\n{example_ids(loaded, 6)}",
@@ -112,7 +112,7 @@ def use_sentence(boxes: Boxes, text: str, target: str = "") -> None:
 
 
 def typed_texts(loaded: LoadedModel) -> tuple[str, str]:
-    """Source and target, exactly as typed for a model; the target is blank where the model writes its own.
+    """Source and target, exactly as typed for a model; the target is blank if the model is to generate it.
 
     Each model's coder treats spaces and invisible characters in its own way.
     """
@@ -121,7 +121,7 @@ def typed_texts(loaded: LoadedModel) -> tuple[str, str]:
 
 
 def texts_in_address(loaded: LoadedModel, values: Mapping[str, str]) -> tuple[str, str]:
-    """Source and target of a model, exactly as typed, in the values of an address by name."""
+    """Source and target of a model, exactly as typed, from an address's values by name."""
     boxes = boxes_of(loaded)
     defaults = _DEFAULT_TEXTS | (_first_ids(loaded) if reads_ids(loaded) else {})
     text, target = (as_typed(values.get(key, defaults[key])) for key in (boxes.text, boxes.target))
@@ -154,7 +154,7 @@ def _examples() -> list[list[str]]:
 
 
 def example_ids(loaded: LoadedModel, n: int) -> str:
-    """Write n ids of a model's vocabulary as they are typed, without special ones as far as possible."""
+    """Write n ids of a model's vocabulary as a user would type them, avoiding special ones if possible."""
     config = loaded.model.config
     rows = config.src_vocab_size or config.tgt_vocab_size
     special = {*loaded.source.special_tokens.ids, *loaded.start_ids, *loaded.end_ids}

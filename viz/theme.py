@@ -1,9 +1,9 @@
 """Every colour of Headlight, in light and in dark, and the plotly template made from them.
 
-The sequential and diverging scales differ in lightness and not only in hue, and the categorical colours are
-those of Okabe and Ito (2008, "Color Universal Design"), so they can be told apart without seeing red and
-green. The order of the categorical colours differs between the themes: on either background the ones that
-contrast best come first.
+The sequential and diverging scales vary in lightness and not only in hue, and the categorical colours are
+those of Okabe and Ito (2008, "Color Universal Design"), so they can be distinguished without seeing red and
+green. The order of the categorical colours differs between the themes: on either background the ones with
+the best contrast come first.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ ThemeName = Literal["light", "dark"]
 
 FONT_FAMILY = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Helvetica Neue', Arial, sans-serif"
 FONT_SIZE = 14
-"""Pixels. The smallest text in a figure; the title is larger."""
+"""Pixels; the smallest text in a figure."""
 TITLE_SIZE = 17
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-"""Line styles next to the categorical colours, so that no line is identified by colour alone."""
+"""Line styles that accompany the categorical colours, so that no line is identified by colour alone."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """Markers, for the same purpose."""
 FAINT = 0.5
-"""If all weights stay below this, their colour scale ends below 1, or they would be pale."""
+"""If all weights are below this, their colour scale ends below 1, or they would look pale."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Theme:
-    """The colours of one look, each as #rrggbb.
+    """The colours of one theme, each as #rrggbb.
 
     `sequential` runs from "nothing" (the page's background) to "most", `diverging` from the most negative
     over a neutral middle to the most positive; their stops are evenly spaced. `masked` fills a closed cell
@@ -57,11 +57,11 @@ class Theme:
     categorical: tuple[str, ...]
 
     def color(self, index: int) -> str:
-        """The categorical colour of a series by its number; the colours repeat."""
+        """The categorical colour of a series by its index; colours repeat."""
         return self.categorical[index % len(self.categorical)]
 
     def dash(self, index: int) -> str:
-        """The line style of a series by its number; it changes when the colours repeat."""
+        """The line style of a series by its index; it changes when colours repeat."""
         return DASHES[index // len(self.categorical) % len(DASHES)]
 
 
@@ -114,7 +114,7 @@ def color_scale(stops: tuple[str, ...]) -> list[list[float | str]]:
 
 
 def color_range(values: NDArray[np.floating], *, signed: bool) -> tuple[float, float]:
-    """The ends of the colour scale for values that are shown together.
+    """The ends of the colour scale for values shown together.
 
     Weights are coloured from 0 to 1; if none reaches FAINT, as in a long sentence, the scale ends at the
     largest, rounded up to a tenth. The scale of scores (`signed`) is symmetric about 0.
@@ -130,7 +130,7 @@ def color_range(values: NDArray[np.floating], *, signed: bool) -> tuple[float, f
 def template(theme: Theme) -> go.layout.Template:
     """The plotly template of a theme: fonts, backgrounds, axes, legend, hover labels and colours.
 
-    All figures share it, and each makes its own copy.
+    All figures share it; each makes its own copy.
     """
     axis = {
         "gridcolor": theme.grid,

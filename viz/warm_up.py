@@ -1,6 +1,6 @@
-"""What the server loads once, for all users, before its first page. Importing this loads only Streamlit.
+"""What the server loads once for all users, before its first page. Importing this loads only Streamlit.
 
-PyTorch, spaCy, the model and its first run take seconds. The command `headlight` loads them at the start; if
+PyTorch, spaCy, the model and its first run take seconds. The command `headlight` loads them at startup; if
 the server is started in another way, the first visitor sees the page's frame and waits for the rest.
 """
 
@@ -29,11 +29,11 @@ def warm_up() -> None:
             _warm.set()
 
 
-@st.cache_resource(show_spinner=False)  # so nothing that it calls draws a spinner
+@st.cache_resource(show_spinner=False)  # so that nothing it calls draws a spinner
 def prepare() -> None:
     """Import what the start page needs, and put its first run into the cache of all users.
 
-    One import for all: two visitors whose pages import a module at the same moment can see it half loaded.
+    Imported once for all: two visitors whose pages import a module simultaneously can see it half loaded.
     """
     import pandas  # noqa: F401
     import plotly.graph_objs  # noqa: F401
@@ -60,7 +60,7 @@ def prepare() -> None:
 def settle() -> None:
     """Exclude everything loaded so far from garbage collection, and start collecting.
 
-    Streamlit collects garbage after every run of a page. What PyTorch, spaCy and the others have loaded stays
+    Streamlit collects garbage after every run of a page. All that PyTorch, spaCy and others have loaded stays
     in memory anyway, and searching it takes as long as drawing the page.
     """
     gc.collect()

@@ -1,6 +1,6 @@
-"""The pickers: how each is drawn, and those that several pages share, each with one key.
+"""The pickers: how each kind is drawn, and those that several pages share, each with one key.
 
-A picker keeps its value in the session's state under its key, and Streamlit keeps the address in step under
+A picker's value is stored in the session state under its key, and Streamlit syncs it with the address under
 the same name.
 """
 
@@ -17,7 +17,7 @@ from viz.figures.labels import visible
 
 Option = TypeVar("Option")
 Draw: TypeAlias = Callable[..., Any]
-"""A function that draws a widget: of `st`, a column or a container."""
+"""A function that draws a widget, of `st`, a column or a container."""
 LARGEST_SEED = 2**31 - 1
 _DEFAULT = "default of "
 
@@ -51,9 +51,9 @@ def pick(draw: Draw, label: str, options: Sequence[Option], *, key: str, **looks
 
     Args:
         draw: `st.selectbox`, `st.select_slider` or similar, or that of a column.
-        label: of the picker.
+        label: the picker's label.
         options: one or more.
-        key: of the picker, and its name in the address.
+        key: the picker's key, and its name in the address.
         looks: further arguments of `draw`.
     """
     clamp_choice(key, options)
@@ -64,7 +64,7 @@ def pick(draw: Draw, label: str, options: Sequence[Option], *, key: str, **looks
 def pick_button(
     draw: Draw, label: str, labels: Mapping[Option, str], default: Option | None = None, **looks: Any
 ) -> Option:
-    """Draw one button per option, of which one is always pressed: at first the default.
+    """Draw one button per option, of which one is always pressed, initially the default.
 
     `draw` is `st.segmented_control` or that of a column; the other arguments are as for `pick`.
     """
@@ -80,7 +80,7 @@ def in_a_row() -> Draw:
 
 
 def pick_seed(draw: Draw, label: str, *, key: str, **looks: Any) -> int:
-    """Draw the box of a random seed with `st.number_input`; at first it is 0, or `value`."""
+    """Draw the box for a random seed with `st.number_input`; it starts at 0, or at `value`."""
     seed: int = draw(label, 0, LARGEST_SEED, key=key, bind="query-params", **looks)
     return seed
 
@@ -103,9 +103,9 @@ def pick_attention(attentions: Sequence[Attention], *, preferred: Attention, key
     """Draw the picker of the attention.
 
     Args:
-        attentions: the model's.
-        preferred: the choice at first, if the model has it.
-        key: of the picker.
+        attentions: the model's attentions.
+        preferred: the initial choice, if the model has it.
+        key: the picker's key.
     """
     labels = {attention: ATTENTION_LABELS[attention] for attention in attentions}
     default = preferred if preferred in labels else attentions[0]
@@ -114,7 +114,7 @@ def pick_attention(attentions: Sequence[Attention], *, preferred: Attention, key
 
 @dataclass(frozen=True)
 class HeadPicker:
-    """The lists of a model's layers and of the heads in a layer, by their keys."""
+    """The pickers of a model's layer and of a head in a layer, by their keys."""
 
     layer_key: str
     head_key: str
@@ -129,4 +129,4 @@ class HeadPicker:
 
 
 HEAD = HeadPicker("layer", "head")
-"""For the chosen model: Masks, Positions and Explore's viewer share this choice."""
+"""For the chosen model; Masks, Positions and Explore's viewer share this choice."""

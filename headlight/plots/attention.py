@@ -28,7 +28,7 @@ def plot_attention(
 def plot_layer(
     run: Run, attention: Attention, layer: int, *, measure: Measure = "weights", theme: ThemeName = "light"
 ) -> go.Figure:
-    """All heads of one layer side by side, in one colour range."""
+    """All heads of one layer side by side, with one colour scale."""
     run.check_head(attention, layer, 0)
     return _figure(run, attention, measure, theme, layer)
 
@@ -36,7 +36,7 @@ def plot_layer(
 def plot_all_heads(
     run: Run, attention: Attention, *, measure: Measure = "weights", theme: ThemeName = "light"
 ) -> go.Figure:
-    """Every layer (row of tiles) and head (column of tiles) at a glance, in one colour range."""
+    """Every layer (row of tiles) and head (column of tiles) at a glance, with one colour scale."""
     return _figure(run, attention, measure, theme)
 
 
@@ -55,7 +55,7 @@ def plot_dot_product(
     A soft cap, if the model has one, is applied after that sum.
 
     Args:
-        run: of a sentence.
+        run: the run of a sentence.
         attention, layer, head: as for `Run.attention`.
         query, key: positions of the two tokens, from 0.
         theme: "light" or "dark".

@@ -13,27 +13,27 @@ from viz.theme import ThemeName, palette
 
 
 def plot_changes(run: Run, other: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """How far each stage of a run is from another run's, in the order of the forward.
+    """How far each stage of a run is from another run's, in the order of the forward pass.
 
     Args:
-        run: of a sentence.
-        other: of the same tokens in another model, or in the same model after a change. A tensor that is
-            missing there, or has another shape, counts as a change of 1, the largest.
+        run: the run of a sentence.
+        other: a run of the same tokens in another model, or in the same model after a change. A tensor that
+            is missing there, or has another shape, counts as a change of 1, the largest.
         theme: "light" or "dark".
     """
     return changes_figure(changes(run.trace, other.trace), theme=palette(theme))
 
 
 def plot_tensors(runs: Mapping[str, Run], path: str, *, theme: ThemeName = "light") -> go.Figure:
-    """A vector for each token in several runs of the same tokens, side by side, in one range of colours.
+    """One vector per token in several runs of the same tokens, side by side, with one colour scale.
 
     Args:
         runs: one or more, by the headings of their matrices.
-        path: of a tensor (1, T, D) that all of them have: ``"encoder.layers.0.resid_post"``.
+        path: path of a tensor (1, T, D) that all of them have, such as ``"encoder.layers.0.resid_post"``.
         theme: "light" or "dark".
 
     Raises:
-        ValueError: for another tensor.
+        ValueError: there is no such tensor, or it has another shape.
     """
     first = next(iter(runs.values()))
     for name, run in runs.items():

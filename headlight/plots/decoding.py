@@ -1,4 +1,4 @@
-"""Decoding: the next tokens at each step, two targets token by token, and how sure the model can be."""
+"""Decoding: the next tokens at each step, two targets token by token, and how far to trust the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz.theme import ThemeName, palette
 
 
 def plot_steps(run: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """The best next tokens of every step in a column, the more probable the darker."""
+    """The best next tokens of every step in a column, darker if more probable."""
     _check_steps(run)
     return steps_figure(run.computed.steps, run.model.target, theme=palette(theme))
 
@@ -35,8 +35,8 @@ def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Fig
     """Two targets of one source: the log-probability of each token, and how unsure the model was.
 
     Args:
-        given: a run with a target that it was given (teacher forcing).
-        free: a run with the target that the model wrote itself.
+        given: a run with a given target (teacher forcing).
+        free: a run with the target that the model generated.
         theme: "light" or "dark".
     """
     for run in (given, free):
@@ -50,10 +50,10 @@ def plot_targets(given: Run, free: Run, *, theme: ThemeName = "light") -> go.Fig
 
 
 def plot_confidence(run: Run, *, theme: ThemeName = "light") -> go.Figure:
-    """How probably each word of the translation is right; a star marks an invented word.
+    """The probability that each word of the translation is right; a star marks an invented word.
 
     Raises:
-        ValueError: for a model that was not measured when it was trained, and for a given target.
+        ValueError: the model was not calibrated when it was trained, or the target was given.
     """
     found = run.confidence
     if found is None:
@@ -63,10 +63,10 @@ def plot_confidence(run: Run, *, theme: ThemeName = "light") -> go.Figure:
 
 
 def plot_reliability(model: LoadedModel, *, theme: ThemeName = "light") -> go.Figure:
-    """A reliability diagram: how often the model's claims about its translations and words were right.
+    """A reliability diagram: how often the model's predictions about its translations and words were right.
 
     Raises:
-        ValueError: for a model that was not measured when it was trained.
+        ValueError: the model was not calibrated when it was trained.
     """
     measured = None if model.experience is None else model.experience.calibrations
     if measured is None:

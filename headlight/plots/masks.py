@@ -13,7 +13,7 @@ from viz.theme import ThemeName, palette
 
 
 def plot_batch(batch: Batch, stack: Stack, *, theme: ThemeName = "light") -> go.Figure:
-    """The batch as a stack ("encoder" or "decoder") reads it: a row is a sentence, padding is hatched."""
+    """The batch as a stack ("encoder" or "decoder") reads it: one row per sentence, padding hatched."""
     title = f"What the {batch.check_stack(stack)} reads"
     return batch_figure(batch.trace, stack, theme=palette(theme), title=title)
 
@@ -29,10 +29,10 @@ def plot_mask(
     """Which cells of an attention are open, and why the others are closed.
 
     Args:
-        batch: or a single run.
+        batch: a batch or a single run.
         attention: "encoder", "decoder" or "cross".
         mask: "padding", "causal", or both "combined".
-        sentence: of the batch, from 0.
+        sentence: index in the batch, from 0.
         theme: "light" or "dark".
     """
     batch.check_head(attention, 0, 0)
@@ -54,9 +54,9 @@ def plot_softmax(
     """One query's scores before and after the mask, and the softmax with and without it.
 
     Args:
-        batch: or a single run.
+        batch: a batch or a single run.
         attention, layer, head, sentence: as for `Batch.attention`.
-        query: position of the token that looks, from 0.
+        query: position of the query, from 0.
         theme: "light" or "dark".
     """
     batch.check_head(attention, layer, head)

@@ -12,12 +12,12 @@ from viz.theme import ThemeName, palette
 
 
 def plot_norm(run: Run, path: str, *, head: int = 0, theme: ThemeName = "light") -> go.Figure:
-    """Mean and deviation of every token's numbers before a norm, normalized, and after it.
+    """Mean and standard deviation of every token's numbers before a norm, normalized, and after it.
 
     Args:
-        run: of a sentence.
-        path: of the norm: one of `Run.norms`.
-        head: of a norm inside heads (q_norm, k_norm).
+        run: the run of a sentence.
+        path: path of the norm, one of `Run.norms`.
+        head: the head, for a norm within heads (q_norm, k_norm).
         theme: "light" or "dark".
     """
     return statistics_figure(_numbers(run, path, head), theme=palette(theme), title=path)
@@ -26,7 +26,7 @@ def plot_norm(run: Run, path: str, *, head: int = 0, theme: ThemeName = "light")
 def plot_norm_values(
     run: Run, path: str, *, token: int | None = None, head: int = 0, theme: ThemeName = "light"
 ) -> go.Figure:
-    """How the numbers of all tokens, or of one, spread before and after a norm; see `plot_norm`."""
+    """The distribution of the numbers of all tokens, or of one, before and after a norm; see `plot_norm`."""
     norm = _numbers(run, path, head)
     if token is not None:
         check_index("token", token, len(norm.tokens), "the sentence")

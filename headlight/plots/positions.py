@@ -27,7 +27,7 @@ from viz.theme import ThemeName, palette
 def plot_encoding(
     *, length: int = 50, d_model: int = 128, base: float = 10_000, theme: ThemeName = "light"
 ) -> go.Figure:
-    """The sinusoidal encoding (section 3.5): a row is a position, a column is a dimension."""
+    """The sinusoidal encoding (section 3.5): one row per position, one column per dimension."""
     return figures.encoding_map(_encoding(length, d_model, base), theme=palette(theme))
 
 
@@ -39,7 +39,7 @@ def plot_encoding_curves(
     base: float = 10_000,
     theme: ThemeName = "light",
 ) -> go.Figure:
-    """The values of some dimensions of the sinusoidal encoding, position by position."""
+    """The values of some dimensions of the sinusoidal encoding, by position."""
     for dimension in dimensions:
         check_index("dimension", dimension, d_model, "the encoding")
     return figures.encoding_curves(_encoding(length, d_model, base), dimensions, theme=palette(theme))
@@ -62,12 +62,12 @@ def plot_position_similarity(
 def plot_wavelengths(
     *, length: int = 50, d_model: int = 128, base: float = 10_000, theme: ThemeName = "light"
 ) -> go.Figure:
-    """The positions until each pair of dimensions repeats, with the length of a sentence marked."""
+    """The wavelength of each pair of dimensions, in positions, with the length of a sentence marked."""
     return figures.wavelengths(wavelengths(d_model, base).numpy(), length, theme=palette(theme))
 
 
 def plot_embedding_sizes(run: Run, stack: Stack, *, theme: ThemeName = "light") -> go.Figure:
-    """The length of each token's embedding, and of the position vector that is added to it."""
+    """The length of each token's embedding, and of the position vector added to it."""
     title = f"Input of the {run.check_stack(stack)}"
     _check_positions(run, "sinusoidal", "learned")
     config = run.model.model.config
@@ -75,26 +75,26 @@ def plot_embedding_sizes(run: Run, stack: Stack, *, theme: ThemeName = "light") 
 
 
 def plot_position_bias(run: Run, stack: Stack, *, theme: ThemeName = "light") -> go.Figure:
-    """What each head of a model with relative positions adds to a score for the distance (T5)."""
+    """The bias by distance that each head of a model with relative positions adds to a score (T5)."""
     _check_positions(run, "relative")
     title = f"Position bias of the {run.check_stack(stack)}"
     return bias_figure(run.model.model, stack, theme=palette(theme), title=title)
 
 
 def plot_rotary_angles(run: Run, layer: int = 0, *, theme: ThemeName = "light") -> go.Figure:
-    """How far a layer with rotary positions turns each pair of a head's numbers at each position."""
+    """The angle by which a layer with rotary positions turns each pair of a head's numbers, by position."""
     return angles_figure(_rotary(run, layer), theme=palette(theme))
 
 
 def plot_rotary_wavelengths(run: Run, layer: int = 0, *, theme: ThemeName = "light") -> go.Figure:
-    """The positions until each pair of a layer has turned once, with the length of the sentence."""
+    """The wavelength of each rotary pair of a layer, in positions, with the length of the sentence marked."""
     return wavelengths_figure(_rotary(run, layer), theme=palette(theme))
 
 
 def plot_rotary_products(
     run: Run, layer: int, head: int, query: int, *, theme: ThemeName = "light"
 ) -> go.Figure:
-    """A query's products with every key that it may look at, before and after both are turned."""
+    """A query's products with every key that it may attend to, before and after both are rotated."""
     rotary, attention = _rotary(run, layer), attentions(run.trace)[0]
     run.check_head(attention, layer, head)
     check_index("query", query, len(rotary.tokens), "the sentence")

@@ -13,7 +13,7 @@ def plot_training(name_or_path: str, *, theme: ThemeName = "light") -> go.Figure
     """The loss and the learning rate of a model that was trained with snapshots, such as toy-en-it.
 
     Raises:
-        headlight.CheckpointError: when its folder has no snapshots, or is damaged.
+        headlight.CheckpointError: its folder has no snapshots, or is damaged.
     """
     snapshots = open_snapshots(name_or_path)
     title = f"Training of {snapshots.folder.name}"

@@ -1,1 +1,1 @@
-"""Views that run in the browser: a folder each, with a typed function, a script and a style sheet."""
+"""Views that run in the browser: one folder each, with a typed function, a script and a style sheet."""

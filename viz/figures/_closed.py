@@ -1,6 +1,6 @@
-"""Closed (masked) cells, drawn alike in every figure: grey, hatched, with the reason on hover.
+"""Closed (masked) cells, drawn the same way in every figure: grey, hatched, with the reason on hover.
 
-In all figures `closed` maps the reason a cell is closed to a boolean (Q, K) array that is true there:
+`closed` always maps a reason to a boolean (Q, K) array, True where that reason closes a cell:
 {"future: the key comes after the query": ..., "padding of sentence 2": ...}.
 """
 
@@ -19,7 +19,7 @@ from viz.theme import Theme
 Closed = Mapping[str, NDArray[np.bool_]]
 
 MAX_HATCHED = 64
-"""Rows or columns up to which every diagonal gets a hatch line; longer matrices get every n-th."""
+"""Rows or columns up to which every diagonal gets a hatch line; larger matrices get every n-th."""
 
 
 def any_closed(closed: Closed | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -37,7 +37,7 @@ def any_closed(closed: Closed | None, shape: tuple[int, ...]) -> NDArray[np.bool
 
 
 def opened(values: NDArray[np.floating], closed: Closed | None) -> NDArray[np.float32]:
-    """Copy the values as float32, with NaN (drawn as nothing) in closed cells and for infinite scores."""
+    """Copy the values as float32, with NaN (not drawn) for closed cells and infinite scores."""
     numbers = np.array(values, dtype=np.float32)
     numbers[any_closed(closed, numbers.shape) | ~np.isfinite(numbers)] = np.nan
     return numbers

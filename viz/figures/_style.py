@@ -24,13 +24,13 @@ def color_bar(title: str) -> dict[str, object]:
 def finish(figure: go.Figure, theme: Theme, title: str, height: int, *, legend: bool = False) -> go.Figure:
     """Put theme, title (plain text, may be empty), height in pixels and a legend on a figure; return it.
 
-    The toolbar has a strip above the plot, or to its right if a legend is above it. The title is then the
-    legend's, so that the two never overlap, however many lines the legend takes.
+    The toolbar is in a strip above the plot, or to its right if a legend is above it. The title then becomes
+    the legend's, so that the two never overlap, however many lines the legend takes.
     """
     if legend:
         legend_above(figure)
     toolbar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.muted, "activecolor": theme.text}
-    figure.layout.template = template(theme)  # to update it would merge it into plotly's, which takes long
+    figure.layout.template = template(theme)  # updating it would merge it into plotly's, which is slow
     figure.update_layout(height=height, hovermode="closest", modebar=toolbar)
     if title and legend:
         heading = {"text": escape(title, 120), "side": "top", "font": {"size": TITLE_SIZE}}
@@ -44,13 +44,13 @@ def finish(figure: go.Figure, theme: Theme, title: str, height: int, *, legend: 
 
 
 def bar_marker(color: str, theme: Theme, *, striped: bool = False) -> dict[str, object]:
-    """Describe a series' bars; stripes tell two series apart without colour."""
+    """Describe a series' bars; stripes distinguish two series without colour."""
     pattern = {"shape": "/", "bgcolor": color, "fgcolor": theme.background, "size": 9, "solidity": 0.18}
     return {"color": color, "line": {"width": 0}, "pattern": pattern if striped else {}}
 
 
 def legend_above(figure: go.Figure) -> None:
-    """Put the legend above the plot, for narrow screens have no room next to it; move the toolbar right."""
+    """Put the legend above the plot, as narrow screens have no room beside it; move the toolbar right."""
     figure.update_layout(
         showlegend=True,
         modebar={"orientation": "v"},
@@ -60,7 +60,7 @@ def legend_above(figure: go.Figure) -> None:
 
 
 def thin_lines(x: Sequence[float], y: Sequence[float], color: str) -> go.Scatter:
-    """Lines that stand for no numbers, all in one trace: x and y are NaN after each."""
+    """Lines that represent no numbers, all in one trace: x and y are NaN after each line."""
     return go.Scatter(
         x=np.array(x, dtype=np.float32),
         y=np.array(y, dtype=np.float32),
@@ -86,7 +86,7 @@ def band(
     color: str,
     name: str,
 ) -> None:
-    """Fill between two curves over the same x; the legend's one entry is the name and "least to most"."""
+    """Fill between two curves over the same x; the single legend entry is the name and "least to most"."""
     fill = translucent(color, 0.2)
     for end, y, filling in (("least", low, None), ("most", high, "tonexty")):
         figure.add_scatter(

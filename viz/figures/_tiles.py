@@ -18,7 +18,7 @@ from viz.figures._style import thin_lines
 from viz.theme import Theme
 
 MAX_CELLS = 100_000
-"""Cells of all tiles together; larger maps are pooled, because a screen has no more pixels."""
+"""Most cells of all tiles together; larger maps are pooled, because a screen has no more pixels."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Tiles:
 
     @property
     def height(self) -> int:
-        """Cells from top to bottom, gaps included."""
+        """Cells from top to bottom, including gaps."""
         return self.rows * (self.queries + self.gap_rows)
 
     @property
     def width(self) -> int:
-        """Cells from left to right, gaps included."""
+        """Cells from left to right, including gaps."""
         return self.columns * (self.keys + self.gap_columns) - self.gap_columns
 
     def top(self, row: int) -> int:
@@ -63,13 +63,13 @@ class Tiles:
         return sheet
 
     def repeat(self, closed: Closed, count: int) -> Closed:
-        """Repeat closed cells (Q, K) in the first `count` tiles -> (height, width)."""
+        """Repeat the closed cells (Q, K) in the first `count` tiles -> (height, width)."""
         return {
             reason: self.assemble([where.astype(np.float32)] * count) == 1 for reason, where in closed.items()
         }
 
     def frames(self, count: int, theme: Theme) -> go.Scatter:
-        """Draw a thin frame around each of the first `count` tiles, so that empty ones show."""
+        """Draw a thin frame around each of the first `count` tiles, so that empty ones are visible."""
         x: list[float] = []
         y: list[float] = []
         for index in range(count):
@@ -91,7 +91,7 @@ class Tiles:
 
 
 def block_size(tiles: int, queries: int, keys: int) -> int:
-    """Side of the square blocks that become one cell each so that all tiles stay under MAX_CELLS."""
+    """Side of the square blocks that are pooled to one cell each, to keep all tiles within MAX_CELLS."""
     side = 1
     while tiles * -(-queries // side) * -(-keys // side) > MAX_CELLS:
         side += 1
@@ -116,7 +116,7 @@ def pool(values: NDArray[np.float32], side: int) -> NDArray[np.float32]:
 
 
 def pool_closed(closed: Closed, side: int) -> Closed:
-    """Blocks whose cells are all closed, by reason."""
+    """The blocks whose cells are all closed, by reason."""
     if side == 1 or not closed:
         return closed
     union = any_closed(closed, next(iter(closed.values())).shape)

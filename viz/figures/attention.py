@@ -1,7 +1,7 @@
 """Pictures of attention: one head, the heads of a layer, all layers and heads, two models side by side.
 
-In every picture rows look (queries) and columns are looked at (keys). A cell that the mask closes is grey and
-hatched, with the reason on hover. NaN and infinite values are left empty. Axes: L layers, H heads, Q query
+In every picture rows look (queries) and columns are looked at (keys). Cells closed by a mask are grey and
+hatched, with the reason on hover. NaN and infinite values are not drawn. Axes: L layers, H heads, Q query
 position, K key position.
 """
 
@@ -26,9 +26,9 @@ from viz.theme import Theme, color_range, color_scale
 QUERY_AXIS = "query: the token that looks"
 KEY_AXIS = "key: the token that is looked at"
 TOKENS = "query: %{y}<br>key: %{x}"
-"""Name of a cell in its hover text, as a plotly template."""
+"""The name of a cell in its hover text, as a plotly template."""
 MAX_NUMBERED = 22
-"""Columns up to which each cell shows its number: in more columns it would be too small to read."""
+"""Columns up to which each cell shows its number; with more columns it would be too small to read."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Quantity:
     Attributes:
         name: title of the colour bar, with the unit.
         meaning: text that follows the number on hover.
-        signed: whether values may be negative; the colours then diverge from 0.
+        signed: true if values may be negative; the colours then diverge from 0.
     """
 
     name: str
@@ -110,7 +110,7 @@ def side_by_side(
     title: str = "",
     columns: int = 4,
 ) -> go.Figure:
-    """Draw the heads of one layer, or one head of several models, side by side in one colour range.
+    """Draw the heads of one layer, or one head of several models, side by side with one colour scale.
 
     The values are (N, Q, K), each matrix under its heading ("head 0" and so on by default), `columns` of them
     in a row; all other arguments are as for attention_heatmap.
@@ -156,9 +156,9 @@ def attention_grid(
     value_range: tuple[float, float] | None = None,
     title: str = "",
 ) -> go.Figure:
-    """Draw all layers (rows of tiles) and heads (columns of tiles) at a glance, in one colour range.
+    """Draw all layers (rows of tiles) and heads (columns of tiles) at a glance, with one colour scale.
 
-    Long sentences are pooled: a cell then shows the strongest value of a block, which hovering names.
+    Long sentences are pooled: a cell then shows the strongest value of a block, which is named on hover.
 
     The values are (L, H, Q, K); all other arguments are as for attention_heatmap.
     """
@@ -197,7 +197,7 @@ def _tiled(
     quantity: Quantity,
     value_range: tuple[float, float] | None,
 ) -> go.Figure:
-    """Draw maps as tiles with the same cells closed; `hover` names a cell, as a plotly template."""
+    """Draw maps as tiles with the same closed cells; `hover` names a cell, as a plotly template."""
     numbers = tiles.assemble(maps)
     low, high = value_range or color_range(numbers, signed=quantity.signed)
     fits = numbers.shape[1] <= MAX_NUMBERED
@@ -223,7 +223,7 @@ def _tiled(
 def _label_tiles(
     figure: go.Figure, tiles: Tiles, query_tokens: Sequence[str], key_tokens: Sequence[str], side: int
 ) -> None:
-    """Draw token ticks along every tile row and column, as many as are readable."""
+    """Draw token ticks along every tile row and column, as many as are legible."""
     lefts = [tiles.left(column) for column in range(tiles.columns)]
     tops = [tiles.top(row) for row in range(tiles.rows)]
     axes = (("x", lefts, key_tokens, KEY_AXIS), ("y", tops, query_tokens, QUERY_AXIS))

@@ -1,4 +1,4 @@
-"""A number for each token, as bars."""
+"""One number per token, as bars."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def token_bars(
         values: (T,).
         tokens: T, as typed.
         quantity: name of the values, with their unit.
-        axis: name of the tokens.
+        axis: title of the tokens' axis.
     """
     figure = go.Figure().add_bar(
         x=np.arange(len(tokens), dtype=np.int32),

@@ -24,10 +24,10 @@ def change_by_stage(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw how far each stage of a run is from the other run's, in the order of the forward.
+    """Draw how far each stage of a run is from the other run's, in the order of the forward pass.
 
     Args:
-        sizes: (N,) from 0, equal, to 1, nothing in common.
+        sizes: (N,), from 0 (equal) to 1 (nothing in common).
         stages: N names.
         parts: N parts of the model, one per stage; each is labelled where it begins.
     """
@@ -61,9 +61,9 @@ def token_matrices(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw matrices with a row for each token and a column for each dimension, in one range of colours.
+    """Draw matrices with one row per token and one column per dimension, with one colour scale.
 
-    NaN and infinities are left empty.
+    Cells with NaN or infinite values are empty.
 
     Args:
         matrices: heading -> (T, D).

@@ -1,6 +1,6 @@
 """Find the Chromium that draws images and runs browser tests, benchmarks and screenshots.
 
-A Chromium that another tool has downloaded for itself (Playwright, kaleido) is never used: its version would
+A Chromium that another tool (Playwright, kaleido) has downloaded for itself is never used: its version would
 differ from machine to machine.
 """
 
@@ -8,7 +8,7 @@ import os
 import shutil
 
 OVERRIDE = "HEADLIGHT_CHROMIUM"
-"""The environment variable that names a Chromium or Chrome, by its path or as a program on the PATH."""
+"""The environment variable that names a Chromium or Chrome, as a path or as a program on the PATH."""
 PROGRAMS = (
     "chromium",
     "chromium-browser",
@@ -17,7 +17,7 @@ PROGRAMS = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
-"""Candidates without the variable, in this order: programs on the PATH, then macOS applications."""
+"""Candidates if the variable is not set, in this order: programs on the PATH, then macOS applications."""
 
 
 def find_chromium() -> str | None:

@@ -84,7 +84,7 @@ def step_probabilities(
 
 @dataclass(frozen=True)
 class ScoredTokens:
-    """A target and its scores.
+    """The tokens of a target and their scores.
 
     Attributes:
         tokens: T tokens.
@@ -154,7 +154,7 @@ def _axes(figure: go.Figure, targets: Sequence[ScoredTokens]) -> None:
     longest = max(len(target.tokens) for target in targets)
     positions = range(0, longest, tick_step(longest, MOST_TICKS))
     labels = [f"{i} {_tokens(targets, i)}" for i in positions]
-    # Vertical at any width: on a narrow screen plotly would turn labels of several lines upside down.
+    # Vertical at any width: on a narrow screen plotly would turn multi-line labels upside down.
     figure.update_xaxes(
         tickvals=list(positions), ticktext=labels, tickangle=-90, showgrid=False, range=[-0.5, longest - 0.5]
     )
@@ -179,12 +179,12 @@ def word_confidence(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw how probably each word of a translation is right, as bars, the first word on top.
+    """Draw the probability that each word of a translation is right, as bars, the first word on top.
 
     Args:
         words: in the translation's order.
         probabilities: of each word being right.
-        new: which words were invented from pieces that training never had together; they get a star.
+        new: which words are invented: their pieces never occurred together in training; they get a star.
     """
     shares = 100 * np.asarray(probabilities, dtype=np.float32)
     figure = go.Figure().add_bar(
@@ -206,10 +206,10 @@ def word_confidence(
 
 
 def reliability(measured: Mapping[str, NDArray[np.floating]], *, theme: Theme, title: str = "") -> go.Figure:
-    """Draw a reliability diagram (Guo et al. 2017, figure 1): claimed probability against share right.
+    """Draw a reliability diagram (Guo et al. 2017, figure 1): predicted probability against share right.
 
     Args:
-        measured: name -> (n, 3), one row per bin: claimed probability, share that was right, count.
+        measured: name -> (n, 3), one row per bin: predicted probability, share that was right, count.
     """
     figure = go.Figure().add_scatter(
         x=[0, 100],

@@ -25,8 +25,8 @@ def dot_product_terms(
 
     Args:
         q: (d_head,) the query's vector in one head.
-        k: (d_head,) the key's.
-        scale: whether the model divides by sqrt(d_head), or the factor that it uses instead.
+        k: (d_head,) the key's vector.
+        scale: True if the model divides by sqrt(d_head), False if it doesn't, or its own factor.
     """
     dimension = np.arange(len(q), dtype=np.int32)
     factor = 1 / math.sqrt(len(q)) if scale is True else scale or 1

@@ -1,4 +1,4 @@
-"""Token vectors as points of a plane."""
+"""Token vectors as points in a plane."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from viz.theme import Theme
 def embedding_map(
     vectors: NDArray[np.floating], tokens: Sequence[str], *, n_marked: int, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Project the centred vectors on the two directions of largest variance, and draw them.
+    """Draw the centred vectors, projected onto the two directions of largest variance.
 
     Args:
         vectors: (N, D).
         tokens: N, as typed.
-        n_marked: the first so many are drawn filled, the others hollow.
+        n_marked: this many vectors, from the first, are drawn filled, the others hollow.
     """
     centered = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     left, singular, _ = np.linalg.svd(centered, full_matrices=False)

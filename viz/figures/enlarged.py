@@ -20,14 +20,14 @@ _LENGTHS: Mapping[str, tuple[str, ...]] = {
     "colorbar": (*_AXIS, "thickness", "xpad", "ypad"),
     "annotations": ("xshift", "yshift", "ax", "ay", "standoff", "width", "height"),
 }
-"""The properties in pixels that our figures set, by part of a figure."""
+"""Properties in pixels that our figures set, by part of a figure."""
 
 
 def enlarged(figure: go.Figure, factor: float) -> go.Figure:
-    """Magnify the type, the lines and the height of a figure; its width stays that of the page."""
+    """Magnify the type, the lines and the height of a figure; its width remains that of the page."""
     if factor == 1:
         return figure
-    # Part by part: `figure.to_plotly_json` would encode arrays in base64.
+    # Part by part, since `figure.to_plotly_json` would encode arrays in base64.
     return go.Figure(
         data=[_scaled("trace", trace.to_plotly_json(), factor) for trace in figure.data],
         layout=_scaled("layout", figure.layout.to_plotly_json(), factor),

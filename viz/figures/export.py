@@ -1,7 +1,7 @@
 """A figure as a file: HTML, PNG or SVG to look at, CSV to calculate with.
 
 Nothing here uses the network: the HTML contains plotly.js, and images are drawn by a Chromium on this machine
-that opens only our page (by default kaleido would load MathJax from a CDN).
+that opens only our page (by default, kaleido would load MathJax from a CDN).
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ CONFIG = {
     "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
 }
 """plotly.js settings of every figure: no upload button, no link, no LaTeX in labels, and a toolbar that
-appears on hover, with only the tools that have no other way."""
+appears on hover, with only those tools that have no alternative."""
 IMAGE_WIDTH = 1200
-"""Pixels of a figure without a width of its own; PNG files have twice as many."""
+"""Width in pixels of a figure that sets none; PNG files have twice as many."""
 _ONE_AT_A_TIME = threading.Lock()
 """Each image starts a Chromium; one at a time, so that many users don't fill the memory."""
 Column = tuple[str, NDArray[Any], str]
-"""A title, the values, and their axis; "" if they have none."""
+"""A title, the values, and the axis that they are on; "" if they are on none."""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that a spreadsheet reads as a formula."""
+"""First characters that make a spreadsheet read a cell as a formula."""
 
 
 class NoChromiumError(RuntimeError):
@@ -155,7 +155,7 @@ def _trace_numbers(figure: go.Figure, trace: BaseTraceType) -> pd.DataFrame:
 
 
 def _heatmap_cells(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list[str]]:
-    """The row, column and value of each cell that has a number, and its text if it has one."""
+    """The row, column and value of each cell that has a number, and any texts."""
     values = np.asarray(trace.z, dtype=float)
     rows, columns = np.nonzero(np.isfinite(values))
     cells = [
@@ -169,7 +169,7 @@ def _heatmap_cells(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column
 
 
 def _points(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list[str]]:
-    """The x and y of each point or bar that has a number, and its text if it has one."""
+    """The x and y of each point or bar that has a number, and any texts."""
     y = np.asarray(trace.y)
     x = np.arange(len(y)) if trace.x is None else np.asarray(trace.x)
     if x.dtype.kind in "OU":  # categories: labels, not positions
@@ -182,7 +182,7 @@ def _points(figure: go.Figure, trace: BaseTraceType) -> tuple[list[Column], list
 
 
 def _axis(figure: go.Figure, trace: BaseTraceType, axis: str) -> BaseLayoutHierarchyType:
-    """Find the layout's axis that a trace is drawn on: "x2" is layout.xaxis2."""
+    """Find the layout's axis on which a trace is drawn: "x2" is layout.xaxis2."""
     reference = getattr(trace, f"{axis}axis") or axis
     return figure.layout[f"{axis}axis{reference[1:]}"]
 

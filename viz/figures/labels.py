@@ -1,8 +1,8 @@
 """Labels of a figure: users' tokens made safe and visible, and axes whose ticks are tokens.
 
-plotly reads every label as a small HTML dialect, so a token such as `<b>` or `&lt;` would change the picture
+plotly parses every label as a small HTML dialect, so a token such as `<b>` or `&lt;` would change the picture
 or vanish from it. Positions on an axis are integers with the tokens as tick texts, because plotly merges
-categories of the same name and sentences repeat words.
+categories of the same name, and words may be repeated in a sentence.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from typing import Any
 import plotly.graph_objects as go
 
 REPEATED = "repeated"
-"""The `meta` of a trace whose text repeats its numbers for readers: files of numbers leave it out."""
+"""The `meta` of a trace whose text repeats its numbers for readers: it is left out of files of numbers."""
 MAX_LABEL = 24
-"""Characters of a token before a label cuts it with an ellipsis."""
+"""Characters after which a label cuts a token with an ellipsis."""
 MAX_TICKS = 40
 """Tick labels of at least 14 px that fit on one axis."""
 DECORATION = "decoration"
-"""The `meta` of a trace without numbers: hatching, or the helper that makes plotly draw an axis."""
+"""The `meta` of a trace without numbers: hatching, or a dummy that makes plotly draw an axis."""
 
 
 def escape(token: str, limit: int = MAX_LABEL) -> str:
-    """Write a token as a plotly label shows it: `visible`, and `& < >` as entities."""
+    """Write a token as a plotly label: `visible`, and with `& < >` as entities."""
     return escape_html(visible(token, limit), quote=False)
 
 
 def visible(token: str, limit: int = MAX_LABEL) -> str:
-    """Write a token literally, in one line, cut after `limit` characters.
+    """Write a token literally, on one line, cut after `limit` characters.
 
     Control characters become their pictures (␛), other invisible characters (zero-width, bidirectional
     controls, unusual spaces) their codes (⟨U+200B⟩), and lone surrogates the replacement character.
     """
     if token.isprintable() and len(token) <= limit and token.strip(" "):
-        return token  # `_visible` changes none of these characters
+        return token  # `_visible` would change none of these characters
     pieces: list[str] = []
     width = 0
     for character in token:
@@ -54,11 +54,11 @@ def visible(token: str, limit: int = MAX_LABEL) -> str:
 
 def visible_in_full(text: str) -> str:
     """Write a text of any length literally; see `visible`."""
-    return visible(text, limit=10 * len(text))  # at most ⟨U+10FFFF⟩ for a character
+    return visible(text, limit=10 * len(text))  # at most ⟨U+10FFFF⟩ per character
 
 
 def _visible(character: str) -> str:
-    """One character, or its replacement if it is invisible or would reorder the text around it."""
+    """One character, or its replacement if it is invisible or would reorder the surrounding text."""
     code = ord(character)
     category = unicodedata.category(character)
     if category == "Cs":
@@ -78,7 +78,7 @@ def numbered(tokens: Sequence[str]) -> list[str]:
 
 
 def tick_step(count: int, most: int = MAX_TICKS) -> int:
-    """The step between labelled ticks so that at most `most` of `count` are labelled."""
+    """The step between labelled ticks with which at most `most` of `count` are labelled."""
     return max(1, -(-count // most))
 
 
@@ -90,17 +90,17 @@ def set_ticks(
     title: str,
     drawn: Mapping[float, str] | None = None,
 ) -> None:
-    """Give one axis ("x" or "y") the labels 0, 1, 2, ... as its ticks; the y axis starts at the top.
+    """Put labels at 0, 1, 2, ... on one axis ("x" or "y"); the y axis starts at the top.
 
     Hovering always names the label, even if there are too many to draw. plotly takes both from the same list,
     so if only some are drawn, the axis keeps all labels but hides them, and a second axis over it draws the
     chosen ones. The labels must be escaped already.
 
     Args:
-        figure: the figure to change; its first subplot is meant.
+        figure: the figure to change, in its first subplot.
         axis: "x" or "y".
         labels: one label per position.
-        title: of the axis.
+        title: title of the axis.
         drawn: the ticks to draw, position -> label; None draws every label, or every n-th if there are more
             than MAX_TICKS.
     """
@@ -130,7 +130,7 @@ def set_ticks(
         "side": "bottom" if axis == "x" else "left",
     }
     _set_axis(figure, f"{axis}axis2", {**common, **second})
-    # plotly draws an axis only if a trace uses it.
+    # plotly draws an axis only if a trace uses it
     place = {f"{axis}axis": f"{axis}2"}
     figure.add_scatter(x=[None], y=[None], hoverinfo="skip", showlegend=False, meta=DECORATION, **place)
 
@@ -145,17 +145,17 @@ def set_token_ticks(
 
 
 def _set_axis(figure: go.Figure, name: str, properties: Mapping[str, object]) -> None:
-    """Set an axis' properties, four times as fast as plotly's own update."""
+    """Set an axis' properties, four times faster than plotly's own update."""
     present = figure.layout[name].to_plotly_json() if name in figure.layout else {}
     figure.layout[name] = {**present, **properties}
 
 
 def axis_title(figure: go.Figure, axis: str) -> str:
-    """The first title of all "x" or "y" axes: subplots and overlaid axes share it."""
+    """The first title among all "x" or "y" axes: subplots and overlaid axes share it."""
     axes = figure.select_xaxes() if axis == "x" else figure.select_yaxes()
     return next((str(layout.title.text) for layout in axes if layout.title.text), "")
 
 
 def pixels(rows: int, *, per_row: int, least: int = 320, most: int = 900, around: int = 150) -> int:
-    """Height of a figure with so many rows of `per_row` pixels, and `around` pixels for title and axes."""
+    """Height of a figure with rows of `per_row` pixels each, and `around` pixels for title and axes."""
     return max(least, min(most, rows * per_row + around))

@@ -30,7 +30,7 @@ from viz.figures.numbers import written
 from viz.theme import FONT_SIZE, Theme
 
 MAX_KEYS_LABELLED, MAX_QUERIES_LABELLED = 12, 24
-"""Tick labels of a mask; a page shows three masks side by side."""
+"""Most tick labels of a mask; a page shows three masks side by side."""
 LETTER = 8.5
 """Average width of a letter in a figure, in pixels."""
 MAX_NUMBERED_BARS = 14
@@ -97,7 +97,7 @@ def batch_layout(
     Args:
         tokens: B sequences of T tokens, padding included.
         padding: (B, T), True where a token is padding.
-        columns: width in tokens, to give the cells the size of another batch's; None for T.
+        columns: width in tokens, to match the cell size of another batch; None for T.
     """
     hover = "%{y}, position %{x}"
     length = padding.shape[1]
@@ -131,7 +131,7 @@ def _written_in_cells(
     """Write the tokens into their cells, in full: horizontally if there is room, else vertically.
 
     Returns:
-        The trace, of bars because plotly rotates only the text of bars; and the length of the longest token.
+        The trace, made of bars because plotly only rotates their text, and the length of the longest token.
     """
     rows, columns = np.nonzero(~padding)
     words = [tokens[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
@@ -206,7 +206,7 @@ def weights_of_row(
     theme: Theme,
     title: str = "",
 ) -> go.Figure:
-    """Draw one query's weights, with the keys that it must not see in another colour.
+    """Draw one query's weights, with the keys that it must not see in a different colour.
 
     Args:
         weights: (K,).
@@ -273,7 +273,7 @@ def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
                 text=["−∞"] * len(keys),
                 textposition="top center",
                 marker={"symbol": "x", "size": 9, "color": theme.hatch},
-                name=f"masked: {reason}".replace(", ", ",<br>"),  # two lines of legend on a phone
+                name=f"masked: {reason}".replace(", ", ",<br>"),  # two legend lines on a phone
                 hovertemplate="key: %{x}<br>score after the mask: <b>−∞</b>"
                 f"<br>masked: {reason}<extra></extra>",
                 row=2,
@@ -282,7 +282,7 @@ def _minus_infinity(figure: go.Figure, closed: Closed, theme: Theme) -> None:
 
 
 def _span(scores: NDArray[np.floating]) -> list[float]:
-    """The range of all scores and 0, with room for the numbers at the bars' ends."""
+    """The range of all scores and 0, with room for the numbers at the ends of the bars."""
     finite = scores[np.isfinite(scores)]
     low, high = min(0.0, float(finite.min(initial=0))), max(0.0, float(finite.max(initial=0)))
     margin = 0.25 * ((high - low) or 1.0)

@@ -52,7 +52,7 @@ def norm_statistics(
                 row=row,
                 col=1,
             )
-    # Categories: plotly labels as many as fit, and hovering names all.
+    # Categories: plotly labels as many as fit, and hovering names each.
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_xaxes(title="token, with its position", autotickangles=[0, -45, -90], row=2, col=1)
     figure.update_yaxes(title="mean (no unit)", row=1, col=1)
@@ -65,7 +65,7 @@ def value_distribution(
 ) -> go.Figure:
     """Draw the distribution of the numbers at several stages of one norm: stage -> array of any shape.
 
-    All stages share their bins, so areas are comparable; NaN and infinities are left out.
+    All stages have the same bins, so areas are comparable; NaN and infinite values are left out.
     """
     finite = {stage: values[np.isfinite(values)].ravel() for stage, values in stages.items()}
     everything = np.concatenate([np.zeros(1), *finite.values()])
@@ -96,7 +96,7 @@ def value_distribution(
 def gamma_beta(gamma: Array, beta: Array | None, *, theme: Theme, title: str = "") -> go.Figure:
     """Draw the learned scale and shift of a norm, (D,) each, with their values before training (1 and 0).
 
-    A norm without a shift has no beta.
+    A norm without shift has no beta.
     """
     learned = [("γ (gamma)", gamma, 1)] if beta is None else [("γ (gamma)", gamma, 1), ("β (beta)", beta, 0)]
     figure = make_subplots(rows=len(learned), cols=1, shared_xaxes=True, vertical_spacing=0.08)
@@ -128,13 +128,13 @@ def growth(
     tokens: Sequence[str] | None = None,
     title: str = "",
 ) -> go.Figure:
-    """Draw a number of each token along the layers: the mean over tokens, the band from least to most.
+    """Draw one number per token along the layers: the mean over tokens, and a band from least to most.
 
     Args:
-        points: P names of points along the forward, in order.
+        points: P names of points along the forward pass, in order.
         series: name -> (P, T); several models or stacks to compare.
         quantity: name of the numbers, for the y axis.
-        tokens: T tokens, to add a thin line for each; None draws only the mean and the band.
+        tokens: T tokens, to add a thin line per token; None draws only the mean and the band.
     """
     figure = go.Figure()
     places = [escape(point, 40) for point in points]
@@ -156,7 +156,7 @@ def growth(
             name=f"{name}: mean over tokens",
             hovertemplate=f"{name}<br>%{{x}}: mean <b>%{{y:.3f}}</b><extra></extra>",
         )
-    # Categories: plotly labels as many as fit, and hovering names all.
+    # Categories: plotly labels as many as fit, and hovering names each.
     figure.update_xaxes(
         title="along the forward",
         type="category",
@@ -170,7 +170,7 @@ def growth(
 def _token_lines(
     places: Sequence[str], values: Array, tokens: Sequence[str], name: str, color: str
 ) -> go.Scatter:
-    """A thin line for each token, in one trace with gaps: hundreds of traces would be slow."""
+    """One thin line per token, in one trace with gaps: hundreds of traces would be slow."""
     gaps = np.full(len(tokens), np.nan)
     lines = np.vstack([values, gaps]).T  # (T, P + 1)
     return go.Scatter(

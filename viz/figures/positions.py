@@ -21,7 +21,7 @@ def encoding_curves(
 
     Args:
         encoding: (L, D).
-        dimensions: which of the D to draw; in a sinusoidal encoding even ones are sines, odd ones cosines.
+        dimensions: those to draw; in a sinusoidal encoding even ones are sines, odd ones cosines.
         marked: a position to mark with a vertical line.
     """
     figure = go.Figure()
@@ -69,7 +69,7 @@ def encoding_map(encoding: Array, *, theme: Theme, title: str = "", marked: int 
 
 
 def cosine_similarity(encoding: Array) -> NDArray[np.float64]:
-    """Cosine of the angle between the encodings of every two positions: (L, D) -> (L, L)."""
+    """Cosine of the angle between every two positions' encodings: (L, D) -> (L, L)."""
     rows = encoding.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     units = rows / np.where(lengths == 0, 1, lengths)
@@ -79,8 +79,8 @@ def cosine_similarity(encoding: Array) -> NDArray[np.float64]:
 def similarity_by_offset(encoding: Array, *, theme: Theme, title: str = "") -> go.Figure:
     """Draw the similarity of the encodings of two positions by their distance.
 
-    Each offset has the mean over all pairs of positions, and a band from the least to the most similar pair.
-    The band of a sinusoidal encoding has no width: the similarity depends on the distance alone.
+    For each offset: the mean over all pairs of positions, and a band from the least to the most similar pair.
+    For a sinusoidal encoding the band has no width: the similarity depends on the distance alone.
     """
     similarity = cosine_similarity(encoding)
     offsets = np.arange(len(encoding), dtype=np.int32)
@@ -138,10 +138,10 @@ def wavelengths(
     """Draw the wavelength of each pair of dimensions, with the sentence's length marked.
 
     Args:
-        lengths: (D / 2,) positions until the pair repeats.
+        lengths: (D / 2,) in positions.
         sentence_length: positions in use; pairs above the line turn less than once in the whole sentence.
         roles: descriptions of the first and the second dimension of a pair.
-        width: name of D.
+        width: the name of D.
     """
     pairs = np.arange(len(lengths), dtype=np.int32)
     turns = sentence_length / lengths
@@ -163,7 +163,7 @@ def wavelengths(
         x=0,
         xref="paper",
         xanchor="left",
-        y=np.log10(sentence_length),  # plotly places annotations on a logarithmic axis by the exponent
+        y=np.log10(sentence_length),  # plotly places annotations on a logarithmic axis by their exponent
         yanchor="bottom",
         text=f"length {sentence_length}",
         font={"color": theme.warning},
@@ -183,13 +183,13 @@ def embedding_vs_position_norms(
     scale: bool | float = True,
     title: str = "",
 ) -> go.Figure:
-    """Draw the length of each token's embedding and of the encoding that is added to it.
+    """Draw the length of each token's embedding and of the encoding added to it.
 
     Args:
         token_norms: (T,) Euclidean length of the embedding.
         position_norms: (T,) Euclidean length of the position encoding.
         tokens: T tokens as typed.
-        scale: whether the embedding was multiplied by sqrt(d_model), or its factor instead.
+        scale: True if the embedding was multiplied by sqrt(d_model), False if by nothing, or another factor.
     """
     figure = go.Figure()
     embedding = "embedding" + (" · √d_model" if scale is True else f" · {scale:g}" if scale else "")

@@ -1,4 +1,4 @@
-"""Pictures of positions inside attention: rotary angles, biases by distance.
+"""Pictures of positions inside attention: rotary angles, and biases by distance.
 
 Axes: T tokens, H heads, K keys.
 """
@@ -20,7 +20,7 @@ Array = NDArray[np.floating]
 def bias_by_distance(
     distances: NDArray[np.integer], biases: Array, *, theme: Theme, marked: int | None = None, title: str = ""
 ) -> go.Figure:
-    """Draw what each head adds to a score, by the distance of the key from the query.
+    """Draw the bias that each head adds to a score, by the distance of the key from the query.
 
     Args:
         distances: (N,) key's position minus query's.
@@ -49,11 +49,11 @@ def bias_by_distance(
 def rotary_angles(
     turns: Array, *, theme: Theme, marked: tuple[int, int] | None = None, title: str = ""
 ) -> go.Figure:
-    """Draw the angle by which each pair of a head's numbers is turned at each position.
+    """Draw the angle by which each pair of a head's numbers is rotated at each position.
 
     Args:
-        turns: (T, pairs) in whole turns; the colour is the cosine of the angle.
-        marked: a position and a pair that are framed.
+        turns: (T, pairs), in full turns; the colour is the cosine of the angle.
+        marked: a position and a pair to frame.
     """
     figure = go.Figure().add_heatmap(
         z=np.cos(2 * np.pi * turns).astype(np.float32),
@@ -84,7 +84,7 @@ def rotary_angles(
 def rotary_wavelengths(
     lengths: Array, trained: Array, sentence_length: int, *, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Draw the positions until each pair of a head has turned once, before and after stretching.
+    """Draw the wavelength of each pair of a head, in positions, before and after stretching.
 
     Args:
         lengths: (d_head / 2,) as the model uses them.
@@ -115,7 +115,7 @@ def rotary_wavelengths(
 def rotary_products(
     before: Array, after: Array, key_tokens: Sequence[str], *, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Draw the products of one query with every key, (K,) each, before and after both are turned."""
+    """Draw the products of one query with every key, (K,) each, before and after both are rotated."""
     positions = np.arange(len(key_tokens), dtype=np.int32)
     figure = go.Figure()
     for index, (name, values) in enumerate((("before turning", before), ("after turning", after))):

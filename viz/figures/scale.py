@@ -27,8 +27,8 @@ def softmax_by_divisor(
     """Draw one query's weights for the chosen divisor and, below, the largest weight for every divisor.
 
     Args:
-        products: (K,) of the query with the keys that it may look at.
-        divisors: in rising order.
+        products: (K,) of the query with the keys that it may attend to.
+        divisors: in ascending order.
         chosen: one of them.
         key_tokens: K tokens as typed.
     """

@@ -1,4 +1,4 @@
-"""A training run: its loss, its learning rate and its checks, by update."""
+"""A training run: its loss, learning rate and checks, by update."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from viz.figures.labels import DECORATION, escape
 from viz.theme import Theme
 
 MOST_POINTS = 300
-"""Most points of a curve; in a longer run each point averages several updates."""
+"""Most points of a curve; in a longer run each represents several updates."""
 LEAST_STEPS = 20
-"""The shortest axis, in updates."""
+"""The length of the shortest axis, in updates."""
 
 
 class Updates(Protocol):
-    """The recorded updates of a training run, the earliest first."""
+    """The recorded updates of a training run, earliest first."""
 
     @property
     def steps(self) -> Sequence[int]:
-        """(N,) numbers of the updates, from 1, rising."""
+        """(N,) update numbers, from 1, ascending."""
 
     @property
     def losses(self) -> Sequence[float]:
@@ -56,15 +56,15 @@ def training_course(
     """Draw the loss, the learning rate and, if given, the checks along the updates.
 
     Args:
-        updates: of the run, so far; may be empty.
+        updates: the run's updates so far; may be empty.
         n_steps: updates of the whole run, which give the axis its length.
         chance: the loss of a model that gives every token the same probability, drawn as a line.
-        checks: drawn in a panel of their own.
-        beside: name, updates and checks of a run to compare with.
+        checks: drawn in a separate panel.
+        beside: the name, updates and checks of another run to compare with.
         marks: snapshots, by the updates made before each; drawn at the next update, whose loss is that of the
             snapshot's weights.
         chosen: the selected mark.
-        logarithmic: whether the axis of the updates is logarithmic.
+        logarithmic: True for a logarithmic axis of updates.
     """
     heights = [0.7, 0.3] if checks is None else [0.5, 0.2, 0.3]
     rows = len(heights)
@@ -92,7 +92,7 @@ def training_course(
         for trace in figure.data:
             trace.showlegend = trace.name in ("loss", "right", f"loss, {escape(beside[0])}")
         return finish(figure, theme, title, 520, legend=True)
-    figure.update_layout(showlegend=False)  # each panel has one curve, which its axis names
+    figure.update_layout(showlegend=False)  # each panel has one curve, which is named by its axis
     return finish(figure, theme, title, 440)
 
 
@@ -217,7 +217,7 @@ def _beside(
 def _marks(
     figure: go.Figure, steps: Sequence[int], chosen: int, heights: NDArray[np.float64], theme: Theme
 ) -> None:
-    """Mark snapshots on the curve of the loss, the chosen one larger, with a line through all panels."""
+    """Mark snapshots on the loss curve, the chosen one larger and with a line through all panels."""
     sizes = [16 if step == chosen else 9 for step in steps]
     figure.add_scatter(
         x=[step + 1 for step in steps],

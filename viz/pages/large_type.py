@@ -17,7 +17,7 @@ html {{ font-size: calc(16px * var(--hl-zoom)) !important; }}
 [data-testid="stTextArea"] textarea {{ field-sizing: content; height: auto !important; }}
 </style>
 """
-"""Streamlit measures in rem; our own views and the text in figures follow the magnification."""
+"""Streamlit's sizes are in rem; our own views and the text in figures follow the magnification."""
 NOTE = "Makes everything larger, for a projector. It is in the address too."
 
 

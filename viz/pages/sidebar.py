@@ -44,7 +44,7 @@ def sidebar(url_path: str) -> None:
     """Draw the pickers and store the user's choice.
 
     Args:
-        url_path: the page's.
+        url_path: path of the current page.
     """
     asked = st.query_params.get(MODEL)  # before the picker removes a model that it does not offer
     with st.sidebar:
@@ -80,7 +80,7 @@ def _label(name: str) -> str:
 
 
 def _open() -> LoadedModel:
-    """The chosen model; if it can't be opened, the page ends with the reason."""
+    """The chosen model; if it can't be opened, the page stops with the reason."""
     try:
         return current_model()
     except CheckpointError as error:

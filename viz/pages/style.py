@@ -1,4 +1,4 @@
-"""Styles of Streamlit's elements that its theme has no setting for. All CSS here is ours."""
+"""Styles of Streamlit's elements that its theme can't set. All CSS here is our own."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ a[href^="#lesson-"] {{
 
 
 def page_style() -> None:
-    """Add the styles to the page, in the colours of its theme; nothing visible is drawn."""
+    """Add the styles to the page, in the colours of its theme; draws nothing visible."""
     theme = current_theme()
     colors = {name: getattr(theme, name) for name in ("accent", "warning", "muted", "surface", "text")}
     st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99", **colors))

@@ -1,1 +1,1 @@
-"""Figures of a run: each function reads the arrays and labels it draws, for pages and `headlight.plot_*`."""
+"""Figures of a run: each function extracts what it draws, for the app and `headlight.plot_*`."""

@@ -32,9 +32,9 @@ def attention_figure(
     """Draw all maps, the heads of one layer side by side, or one head.
 
     Args:
-        maps: of all layers, or of the given one alone.
-        attention: the one that the maps are of.
-        config: of the model.
+        maps: the maps of all layers, or of the given layer alone.
+        attention: the attention that the maps show.
+        config: the model's configuration.
         layer: None draws all layers and heads.
         head: None draws all heads of the layer.
         is_moved: the values are lengths of moved vectors instead of `maps.measure`.

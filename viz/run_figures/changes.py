@@ -26,11 +26,11 @@ def changes_figure(changes: Sequence[Change], *, theme: Theme) -> go.Figure:
 
 
 def tensors_figure(traces: Mapping[str, Trace], path: str, *, theme: Theme, title: str = "") -> go.Figure:
-    """Draw one tensor of several runs of the same tokens side by side: a row per token.
+    """Draw one tensor of several runs of the same tokens side by side: one row per token.
 
     Args:
         traces: by their headings; each has the tensor, in the same shape.
-        path: of a tensor (1, T, D), (1, H, T, d_head), whose heads are joined, or (T, D).
+        path: path of a tensor (1, T, D), (1, H, T, d_head), whose heads are concatenated, or (T, D).
     """
     return figures.token_matrices(
         {name: _token_vectors(trace, path) for name, trace in traces.items()},

@@ -39,7 +39,7 @@ def next_tokens_figure(step: DecodingStep, coder: Coder, *, theme: Theme, title:
 
 
 def targets_figure(targets: Mapping[str, ScoredTarget], *, theme: Theme) -> go.Figure:
-    """Draw two targets of one source token by token, by their names."""
+    """Draw two targets of one source token by token, labelled with their names."""
     drawn = {
         name: figures.ScoredTokens(target.tokens, target.scores.log_probabilities, target.scores.entropies)
         for name, target in targets.items()
@@ -49,7 +49,7 @@ def targets_figure(targets: Mapping[str, ScoredTarget], *, theme: Theme) -> go.F
 
 
 def confidence_figure(confidence: Confidence, *, theme: Theme, title: str = "") -> go.Figure:
-    """Draw how probably each word of a translation is right."""
+    """Draw the probability that each word of a translation is right."""
     return figures.word_confidence(
         [word.text for word in confidence.words],
         [word.probability for word in confidence.words],
@@ -60,7 +60,7 @@ def confidence_figure(confidence: Confidence, *, theme: Theme, title: str = "") 
 
 
 def reliability_figure(calibrations: tuple[Calibration, Calibration], *, theme: Theme) -> go.Figure:
-    """Draw how often the claims about translations and about words were right."""
+    """Draw how often the predictions about translations and about words were right."""
     names = ("translations", "words")
     points = {name: measured.points for name, measured in zip(names, calibrations, strict=True)}
     return figures.reliability(points, theme=theme)

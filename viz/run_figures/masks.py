@@ -29,7 +29,7 @@ def mask_figure(
     title: str = "",
     marked: int | None = None,
 ) -> go.Figure:
-    """Draw which cells of a sentence's attention a mask closes, and why; `marked` is a framed query."""
+    """Draw which cells of a sentence's attention a mask closes, and why; `marked` is a query to frame."""
     record = attention_record(trace, attention, 0)
     return figures.mask_matrix(
         masks_of(trace, attention, sentence)[mask],

@@ -33,7 +33,7 @@ def parameters_figure(norm: NormNumbers, *, theme: Theme, title: str = "") -> go
 def residual_figure(
     trace: Trace, stack: Stack, *, each_token: bool, theme: Theme, title: str = ""
 ) -> go.Figure:
-    """Draw the length of the tokens' vectors along a stack, with a line for each token if asked for."""
+    """Draw the length of the tokens' vectors along a stack, optionally with one line per token."""
     points, lengths = stream_lengths(trace, stack)
     tokens = trace.tokens(stack)[0] if each_token else None
     return figures.growth(points, {stack: lengths}, theme=theme, tokens=tokens, title=title)

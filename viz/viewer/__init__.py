@@ -1,1 +1,1 @@
-"""A run as the viewer holds it in the browser: in frames, for the app, a notebook and a file."""
+"""A run in the form that the viewer in the browser reads: as frames, for the app, a notebook and a file."""

@@ -1,4 +1,4 @@
-"""What is chosen in the viewer. A choice may come from a browser or an address, so a run may not allow it."""
+"""The choice in the viewer. It may be sent by a browser or an address, so a run may not allow it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from viz.viewer.viewer_run import AttentionView, ViewerRun
 VIEWS = ("head", "layer", "map", "token")
 """One head, all heads of its layer, their lines as a map, or every head from one token."""
 MEASURES = ("weights", "scores", "masked", "moved")
-"""The number in a cell: weight, score before or after the mask, length of the vector that is moved."""
+"""The number in a cell: weight, score before or after the mask, or length of the moved vector."""
 ADDITIVE = ("weights", "moved")
-"""Measures of which sub-words' numbers add up to their word's."""
+"""Measures whose numbers for sub-words add up to that of the word."""
 SORTS = ("layer", "entropy", "distance", "special", "sharpness", "diagonal")
 """Orders of the grid of heads."""
 _MAX_DIGITS = 9
@@ -22,23 +22,23 @@ _MAX_DIGITS = 9
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen of a run.
+    """The user's choice in the viewer of a run.
 
     Attributes:
         view: one of `VIEWS`.
         attention: the name of an attention of the run.
-        layer, head: of that attention.
-        cell: the positions of a query and of a key; None for the strongest of the head.
+        layer, head: indices in that attention.
+        cell: the positions of a query and a key; None for the head's strongest cell.
         measure: one of `MEASURES`.
-        by: what a row and a column is: "token" or "word".
+        by: what a row or column represents: "token" or "word".
         rows: the label of a decoder's row: the token that is "read" or the one that is "written" there.
         special: whether to "keep" special tokens and punctuation, to "hide" them, or to hide them and
             "spread" their weight over the rest.
-        against: what the head is compared with: "", the name of another run, or "head 3".
-        mass: percent of each row's attention that lines show.
+        against: what the head is compared with: "" (nothing), the name of another run, or "head 3".
+        mass: percent of each row's attention that the lines show.
         heads: the heads whose lines are drawn; None for all.
-        families: whether the map shows the chosen attention only, "one", or "all" of the run.
-        locked: the token that is selected in the map: its column, 0 or 1, and its position; None for none.
+        families: "one" if the map shows the chosen attention only, "all" if it shows all of the run.
+        locked: the token selected in the map: its column, 0 or 1, and its position; None for none.
         sort: one of `SORTS`.
     """
 
@@ -59,11 +59,11 @@ class Choice:
     sort: str = "layer"
 
     def data(self) -> dict[str, Any]:
-        """The choice as plain values, for JSON."""
+        """The choice as JSON-serialisable values."""
         return asdict(self)
 
     def written(self) -> dict[str, str]:
-        """The choice as texts, for an address."""
+        """The choice as text values, for an address."""
         return {name: _text(value) for name, value in asdict(self).items()}
 
 
@@ -80,13 +80,13 @@ def default_choice(run: ViewerRun) -> Choice:
 def read_choice(
     values: Mapping[str, Any], run: ViewerRun, default: Choice | None = None, views: Sequence[str] = VIEWS
 ) -> Choice:
-    """Read a choice from a browser or an address; whatever the run does not allow is replaced by the default.
+    """Read a choice from a browser or an address; values that the run does not allow become the default's.
 
     Args:
-        values: as `Choice.data` or `Choice.written` gives them; some may be missing.
+        values: as returned by `Choice.data` or `Choice.written`; some may be missing.
         run: the run.
         default: None for `default_choice`.
-        views: the views that are offered.
+        views: the views on offer.
     """
     default = default or default_choice(run)
     texts = {name: _text(values[name]) for name in NAMES if name in values}
@@ -117,7 +117,7 @@ def read_choice(
 
 
 def _possible(choice: Choice, run: ViewerRun, attention: AttentionView) -> Choice:
-    """The nearest choice whose parts fit together; `possible` in choice.js is the same."""
+    """The nearest choice whose parts are compatible; `possible` in choice.js does the same."""
     n_queries, n_keys = attention.allowed.shape
     cell, locked = choice.cell, choice.locked
     return replace(
@@ -131,7 +131,7 @@ def _possible(choice: Choice, run: ViewerRun, attention: AttentionView) -> Choic
 
 
 def _options(run: ViewerRun, attention: AttentionView) -> dict[str, Sequence[str]]:
-    """The values that each named part of a choice may have."""
+    """The possible values of each named part of a choice."""
     sides = run.sides[attention.queries], run.sides[attention.keys]
     has_words = all(side.words for side in sides) and any(
         side.words and len(side.words.labels) != len(side.tokens) for side in sides
@@ -150,7 +150,7 @@ def _options(run: ViewerRun, attention: AttentionView) -> dict[str, Sequence[str
 
 
 def _tells_apart(sort: str, run: ViewerRun, attention: AttentionView) -> bool:
-    """True if heads can differ in what they are sorted by."""
+    """True if heads can differ in this sort key."""
     if attention.n_layers * attention.n_heads < 2:
         return sort == "layer"
     match sort:
@@ -173,7 +173,7 @@ def _text(value: Any) -> str:
 
 
 def _numbers(text: str | None) -> list[int]:
-    """The whole numbers in a comma-separated list; none if it holds anything else."""
+    """The whole numbers in a comma-separated list; empty if it contains anything else."""
     parts = (text or "").split(",")
     are_numbers = all(part.isdecimal() and len(part) <= _MAX_DIGITS for part in parts)
     return [int(part) for part in parts] if are_numbers else []

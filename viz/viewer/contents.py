@@ -1,8 +1,8 @@
 """What a saved page contains: all weights, then as much else as fits, nearest to the selection first.
 
-A file can't be asked for more, and a file sent by mail has to stay small. So weights far from the selection
-are stored in steps of half a unit of the fourth decimal, and vectors and scores that are unlikely to be asked
-for are left out. The selection itself is complete: float32, as the model computed it.
+A file can't fetch more later, and has to be small enough to send by mail. So weights far from the selection
+are stored in steps of half a unit of the fourth decimal, and vectors and scores that are unlikely to be
+needed are left out. The selection itself is complete: float32, as computed by the model.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Scope = Literal["head", "heads", "layer", "layers", "all"]
 """The chosen head; the same head of every attention; the chosen layer; that layer of every attention; all."""
 
 DECIMALS = 4
-"""Decimals of a rounded weight: no view shows more."""
+"""Decimals of a rounded weight; no view shows more."""
 STEPS = 2 * 10**DECIMALS
-"""Steps from 0 to 1: half units of the last decimal, so that rounding to any fewer decimals stays right."""
+"""Steps from 0 to 1: half units of the last decimal, so that rounding to fewer decimals is still right."""
 SMALL, MEDIUM = 480_000, 960_000
-"""Bytes of a page: MEDIUM for what its pictures show, SMALL while more is added that may be asked for."""
+"""Bytes of a page: up to MEDIUM for what its pictures show, up to SMALL for extras that may be needed."""
 MAX_TRIED = 4_000_000
-"""Weights up to which it is tried whether those of a long run fit, rounded: compressed, some take a byte."""
+"""Weights up to which all heads of a long run are tried, rounded: compressed, some take a single byte."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Level:
     """How much a file contains.
 
     Attributes:
-        exact: the heads whose weights and scores are stored as they were computed.
+        exact: the heads whose weights and scores are stored exactly.
         vectors: the heads whose vectors are stored.
-        limit: bytes of the page up to which this level is used.
+        limit: largest page at this level, in bytes.
     """
 
     exact: Scope
@@ -59,7 +59,7 @@ LEVELS = (
     Level("all", "layers", SMALL),
     Level("all", "all", SMALL),
 )
-"""From the least, which every file has, to everything."""
+"""From the least, which every file contains, to everything."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Contents:
     """The part of a run that a file contains.
 
     Attributes:
-        run: the run; of the others, only those that it is compared with.
+        run: the run, with only those others that it is compared with.
         choices: one for each time that the run is shown.
         level: how much is stored.
-        has_all_weights: whether the weights of all heads are stored.
-        arrays: by the names of `viz.viewer.frames`.
+        has_all_weights: true if the weights of all heads are stored.
+        arrays: the arrays, named as in `viz.viewer.frames`.
         rounded: the names of the arrays that are stored in steps; see `_rounded`.
     """
 
@@ -90,10 +90,10 @@ def contents(
 
     Args:
         run: the run.
-        choices: the selections, of which most is stored.
+        choices: the selections, which are stored most completely.
         overhead: bytes of the page without the numbers.
         everything: store all numbers exactly, whatever the size.
-        share: of the room that a run has in a file of its own.
+        share: share of the room that a run has in a file of its own.
     """
     compared = {choice.against for choice in choices}
     others = {name: other for name, other in run.others.items() if name in compared}
@@ -101,7 +101,7 @@ def contents(
     if everything:
         return collector.collect(LEVELS[-1], all_weights=True)
     chosen = _least(collector, share * MEDIUM - overhead)
-    # The scores of all heads of a long run would be more than a page can hold.
+    # The scores of all heads of a long run would exceed the size of a page.
     levels = [level for level in LEVELS if chosen.has_all_weights or level.exact != "all"]
     for level in levels[1:]:
         richer = collector.collect(level, all_weights=chosen.has_all_weights)
@@ -112,7 +112,7 @@ def contents(
 
 
 def shuffled(array: NDArray[Any]) -> NDArray[Any]:
-    """Group the first bytes of all elements, then their second bytes, and so on: that compresses better."""
+    """Group the first bytes of all elements, then their second bytes, and so on, which compresses better."""
     plain = np.ascontiguousarray(array)
     parts = plain.view(np.uint8).reshape(-1, plain.itemsize).T
     return np.frombuffer(parts.tobytes(), plain.dtype).reshape(plain.shape)
@@ -139,7 +139,7 @@ class _Collector:
         self._sizes: dict[tuple[str, str], int] = {}
 
     def collect(self, level: Level, *, all_weights: bool) -> Contents:
-        """The contents at a level, with the weights of all heads or only of some."""
+        """The contents at a level, with the weights of all heads or of some."""
         choices = self._choices
         exact = self._summaries() | self._vectors(level)
         if level.exact == "all":
@@ -165,7 +165,7 @@ class _Collector:
         return Contents(self.run, choices, level, all_weights, exact | steps, rounded)
 
     def size(self, collected: Contents) -> int:
-        """The approximate number of characters that the arrays take in a page, compressed."""
+        """The approximate size of the compressed arrays in a page, in characters."""
         total = 0
         for name, array in collected.arrays.items():
             key = (name, array.dtype.name)
@@ -184,7 +184,7 @@ class _Collector:
         return self._pieces(f"ranking:{name}" for name, _ in views) | self._pieces(lengths)
 
     def _grid(self, choices: Sequence[Choice]) -> Arrays:
-        """All heads as the grid shows them, and where they look from the chosen queries."""
+        """All heads as shown in the grid, and where they look from the chosen queries."""
         arrays = self._pieces(f"pooled:{name}" for name in self.run.attentions)
         for choice in choices:
             assert choice.cell is not None
@@ -194,7 +194,7 @@ class _Collector:
         return arrays
 
     def _drawn_weights(self, *, all_weights: bool) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """The weights that are drawn and need not be exact."""
+        """The weights that are drawn but need not be exact."""
         if all_weights:
             yield from self._pieces(f"weights:{name}" for name in self.run.attentions).items()
         else:
@@ -202,7 +202,7 @@ class _Collector:
                 yield f"head:{head}/weights", self._piece(f"head:{head}")[f"head:{head}/weights"]
 
     def _vectors(self, level: Level) -> Arrays:
-        """The vectors; "moved", the longest, is stored for the chosen head only, unless all is stored."""
+        """The vectors; "moved", the longest, only for the chosen head, unless everything is stored."""
         complete = self._heads("all" if level.vectors == "all" else "head")
         heads = [head for head in self._heads(level.vectors) if self._attention(head).vectors]
         return {
@@ -216,7 +216,7 @@ class _Collector:
         return self.run.attentions[cast("Attention", head.split(":")[0])]
 
     def _heads(self, scope: Scope) -> list[str]:
-        """The heads of a scope, each written as in the names of pieces."""
+        """The heads of a scope, written as in the names of pieces."""
         return list(dict.fromkeys(head for choice in self._choices for head in self._near(choice, scope)))
 
     def _near(self, choice: Choice, scope: Scope) -> Iterator[str]:
@@ -244,9 +244,9 @@ def _rounded(weights: NDArray[np.float32]) -> NDArray[np.float32] | NDArray[np.u
     """Weights as steps, rounded down; unchanged if any is not a number from 0 to 1.
 
     A step is half a unit of the last decimal. Its middle, rounded to that decimal or to fewer, reads the same
-    as the weight itself. A weight smaller than the first step becomes 0.
+    as the weight itself. Weights below the first step become 0.
     """
-    # A float32 has 24 bits: in float64 the product is exact.
+    # A float32 has a 24-bit significand: in float64 the product is exact.
     steps = np.floor(weights.astype(np.float64) * STEPS)
     if not np.all((steps >= 0) & (steps <= STEPS)):
         return weights

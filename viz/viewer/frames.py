@@ -1,10 +1,10 @@
-"""The frames that bring a run to the viewer: a first one, then pieces of the run when they are asked for.
+"""The frames that send a run to the viewer: a first one, then pieces of the run on request.
 
-The grid of a run of at most `MAX_SHORT` tokens a side shows every weight. The weights of all attentions come
-with the run if they are few bytes; otherwise those of the chosen attention come first, the others on demand.
-Of a longer run, the grid gets maps pooled to its pixels, and single heads come on demand.
+The grid of a run of at most `MAX_SHORT` tokens a side shows every weight. The weights of all attentions are
+sent with the run if they are few bytes; otherwise those of the chosen attention first, the others on demand.
+For a longer run, the grid gets maps pooled to its pixels, and single heads are sent on demand.
 
-A notebook also gets a short run piece by piece if its weights are many bytes. The browser then asks for all
+A notebook also gets a short run piece by piece if its weights are large. The browser then asks for all
 weights of an attention as soon as the grid shows something that Python does not pool: scores, weights between
 words, or weights without special tokens.
 
@@ -44,11 +44,11 @@ from viz.viewer.choice import VIEWS, Choice
 from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun
 
 MAX_SHORT = 64
-"""Tokens a side up to which the grid shows every weight; of a longer run it shows pooled maps."""
+"""Tokens per side up to which the grid shows every weight; for longer runs it shows pooled maps."""
 MAX_BYTES = 600_000
-"""Bytes of weights up to which a short run is sent with those of all attentions."""
+"""Bytes up to which a short run is sent with the weights of all attentions."""
 POOLED_SIDE = 48
-"""Pixels of a map's side in the grid; larger maps are pooled."""
+"""Pixels of a map's side in the grid; larger maps are pooled to this size."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -59,7 +59,7 @@ def is_short(run: ViewerRun) -> bool:
 
 
 def comes_at_once(run: ViewerRun, max_bytes: int = MAX_BYTES) -> bool:
-    """True if a run is short, and all its weights are few bytes."""
+    """True if a run is short and all its weights together are at most `max_bytes` bytes."""
     n_weights = sum(view.n_layers * view.n_heads * view.allowed.size for view in run.attentions.values())
     return is_short(run) and n_weights * np.dtype(np.float32).itemsize <= max_bytes
 
@@ -72,10 +72,10 @@ def run_frame(
     Args:
         run: the run.
         theme: the colours of everything.
-        pieces: those to include. None for all weights if they are few bytes, without maps pooled in advance
-            for a short run.
-        channel: the name under which updates of this view come.
-        options: of the viewer: see `RunData` in run.js.
+        pieces: the pieces to include. None for all weights if they are few bytes, and without maps pooled in
+            advance for a short run.
+        channel: the name under which updates of this view are sent.
+        options: options of the viewer; see `RunData` in run.js.
     """
     arrays = closed_arrays(run)
     if pieces is None:
@@ -107,16 +107,16 @@ def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, An
 
 
 def closed_arrays(run: ViewerRun) -> Arrays:
-    """The closed cells of each attention, (Q, K): 0 for open, else the number of the reason, from 1.
+    """The closed cells of each attention, (Q, K): 0 if open, else the number of the reason, from 1.
 
-    The browser knows those of an attention that is open everywhere or causal.
+    Attentions that are open everywhere or causal are left out: the browser knows their cells.
     """
     codes = {f"closed:{name}": _codes(attention) for name, attention in run.attentions.items()}
     return {name: array for name, array in codes.items() if array.any() and not _is_causal(array)}
 
 
 def update_frame(run: ViewerRun, choice: Choice | None, pieces: Iterable[str] = ()) -> bytes:
-    """Pack a choice, unless it is None, and pieces; unknown names are listed as "none"."""
+    """Pack a choice, if there is one, and pieces; unknown names are listed as "none"."""
     arrays: Arrays = {}
     found: list[str] = []
     unknown: list[str] = []
@@ -135,7 +135,7 @@ def piece(run: ViewerRun, name: str) -> Arrays:
     """The arrays of a piece.
 
     Raises:
-        KeyError, IndexError, ValueError: for an unknown name; it may come from a browser.
+        KeyError, IndexError, ValueError: the name is unknown; it may be sent by a browser.
     """
     kind, *where = name.split(":")
     if kind == "other":
@@ -151,26 +151,26 @@ def piece(run: ViewerRun, name: str) -> Arrays:
 
 
 def weight_pieces(run: ViewerRun) -> list[str]:
-    """The pieces with the weights of all heads."""
+    """The names of the pieces with the weights of all heads."""
     return [f"weights:{name}" for name in run.attentions]
 
 
 def first_pieces(run: ViewerRun, choice: Choice) -> list[str]:
-    """The pieces that the viewer will need right after the first frame."""
+    """The pieces that the viewer needs right after the first frame."""
     if comes_at_once(run):
         return []
     return [f"weights:{choice.attention}"] if is_short(run) else chosen_pieces(choice)
 
 
 def chosen_pieces(choice: Choice) -> list[str]:
-    """The pieces painted first if not all weights are there: the grid and the chosen head."""
+    """The pieces drawn first if the weights are sent on demand: the grid and the chosen head."""
     return [f"pooled:{choice.attention}", f"head:{choice.attention}:{choice.layer}:{choice.head}"]
 
 
 def run_id(run: ViewerRun) -> str:
-    """An id that is the same for the same tokens and weights.
+    """An id that is equal for equal tokens and weights.
 
-    The last query's weights stand for all of a long run: they depend on all tokens that it may look at.
+    For a long run, only the last query's weights are used: they depend on all tokens that it may attend to.
     """
     digest = hashlib.blake2b(digest_size=8)
     for stack, side in run.sides.items():
@@ -192,7 +192,7 @@ def _codes(attention: AttentionView) -> NDArray[np.uint8]:
 
 
 def _is_causal(codes: NDArray[np.uint8]) -> bool:
-    """True if exactly the keys after each query are closed, for the first reason."""
+    """True if exactly the keys after each query are closed, all for the first reason."""
     return np.array_equal(codes, np.triu(np.ones_like(codes), 1))
 
 
@@ -228,7 +228,7 @@ def _attention_data(attention: AttentionView) -> dict[str, Any]:
 
 
 def _check_place(attention: AttentionView, kind: str, numbers: Sequence[int]) -> None:
-    """Refuse a layer and a head, or a query, that an attention does not have."""
+    """Raise IndexError for a layer and head, or a query, that an attention does not have."""
     counts = (attention.allowed.shape[0],) if kind == "row" else (attention.n_layers, attention.n_heads)
     if not all(0 <= number < count for number, count in zip(numbers, counts, strict=False)):
         raise IndexError(numbers)
@@ -278,7 +278,7 @@ def _head_scores(_: ViewerRun, attention: AttentionView, layer: int, head: int) 
 
 
 def _other_head(run: ViewerRun, attention: AttentionView, layer: int, head: int) -> Arrays:
-    """Weights, scores, and what the head moves: the browser has no lengths of another run."""
+    """Weights, scores, and weighted lengths of values: the browser has no lengths for another run."""
     arrays = _head(run, attention, layer, head)
     if attention.scores is not None:
         arrays |= _head_scores(run, attention, layer, head)
@@ -304,4 +304,4 @@ _PIECES: dict[str, tuple[Callable[..., Arrays], int]] = {
     "other": (_other_head, 3),
     "vectors": (_vectors, 3),
 }
-"""By kind, the function that makes a piece, and the number of parts of its name after the kind."""
+"""By kind, the function that makes a piece, and the number of parts in its name after the kind."""

@@ -1,4 +1,4 @@
-"""A run packed for a page's script, with notes on what the page contains."""
+"""A run packed for the script of a page, with notes on what the page contains."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from viz.viewer.frames import closed_arrays, run_data, update_frame
 from viz.viewer.viewer_run import ViewerRun
 
 ABSENT = "Not in this file. Choose it in Headlight and save again, and it will be."
-"""Shown in place of a picture whose numbers the file does not have."""
+"""Shown in place of a picture whose numbers the file does not contain."""
 RUNS_IN_FULL = 10
-"""Runs up to which each has as much room as in a page of its own; more runs share that room."""
+"""Number of runs up to which each has as much room as in a page of its own; more runs share that room."""
 
 
 @dataclass(frozen=True, eq=False)
 class PackedRun:
-    """A run with everything that a page needs of it, and no tensor.
+    """Everything that a page needs of a run, without its tensors.
 
     Attributes:
         data: the viewer's first frame, in base64.
         choices: an update frame for each time that the run is shown, in base64.
-        sizes: of the model and its input, in words.
-        notes: sentences on what the page has of the run and what it lacks.
+        sizes: the sizes of the model and its input, in words.
+        notes: sentences on what the page contains of the run and what it lacks.
     """
 
     data: str
@@ -44,7 +44,7 @@ def pack_run(
 
     Args:
         run: the run.
-        choices: one for each time that the run is shown; the page has most of these selections.
+        choices: one for each time that the run is shown; these selections are stored most completely.
         overhead: bytes of the page without its runs.
         everything: store all numbers exactly, whatever the size.
         runs: the number of runs in the page.

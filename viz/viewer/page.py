@@ -1,6 +1,6 @@
-"""Runs as one HTML file that opens from a disk, without a server or a network.
+"""Runs as one HTML file that opens from disk, without a server or a network.
 
-A page has one run, or several scenes to step through, with the runs that they show.
+A page contains one run, or several scenes to step through, with the runs that they show.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viz.viewer.viewer_run import ViewerRun
 
 SAVED = "Saved from Headlight. This file needs no network and sends nothing."
 LONGEST_TITLE, LONGEST_NAME = 60, 40
-"""Characters of the sentence in the page's title, and in its file's name."""
+"""Most characters of the sentence in the page's title, and in its file name."""
 LARGE = 120
 """Characters up to which a sentence is set in large type."""
 KEYS = (
@@ -31,7 +31,7 @@ KEYS = (
 )
 _PAGE_COLORS = ("background", "surface", "text", "muted", "grid", "accent", "warning")
 _AROUND = 10_000
-"""Bytes of a page without its script and its numbers, with room for the tokens of a long run."""
+"""Bytes of a page without its script and numbers, with room for the tokens of a long run."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Heading:
     """The heading of a run.
 
     Attributes:
-        sentence: as typed.
-        translation: the output; "" if the model writes nothing.
+        sentence: the sentence, as typed.
+        translation: the output; "" if the model generates nothing.
         model: its name.
     """
 
@@ -51,7 +51,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class ShownRun:
-    """A packed run, and the number of the choice that it is shown with."""
+    """A packed run, and the index of the choice with which it is shown."""
 
     run: PackedRun
     number: int = 0
@@ -59,17 +59,17 @@ class ShownRun:
 
 @dataclass(frozen=True)
 class PageScene:
-    """A scene of a page. All texts are data: they are shown literally.
+    """A scene of a page. All texts are untrusted: they are shown literally.
 
     Attributes:
         title: its name.
         page: the title of the app's page that it was saved from.
-        heading: of its run.
+        heading: heading of its run.
         caption: the user's own sentence; "" for none.
         shown: its run, if it has one.
         notes: sentences shown in place of a run.
         chosen: names and values of what was chosen, shown in place of a run.
-        address: of the scene in the app; "" for none.
+        address: address of the scene in the app; "" for none.
     """
 
     title: str
@@ -87,8 +87,8 @@ def page(run: ViewerRun, choice: Choice, heading: Heading, *, everything: bool =
 
     Args:
         run: the run.
-        choice: what is shown first; the file has most of it.
-        heading: of the run. All texts are data: they are shown literally.
+        choice: what is shown first, and stored most completely.
+        heading: heading of the run. All texts are untrusted: they are shown literally.
         everything: store all numbers exactly, whatever the size.
     """
     packed = pack_run(run, [choice], overhead=page_overhead(), everything=everything)
@@ -96,7 +96,7 @@ def page(run: ViewerRun, choice: Choice, heading: Heading, *, everything: bool =
 
 
 def scenes_page(scenes: Sequence[PageScene]) -> bytes:
-    """Make a page of one or more scenes, in their order; those that show the same run share it."""
+    """Make a page of one or more scenes, in order; scenes of the same run share it."""
     return _page(scenes, scenes[0].caption or scenes[0].title)
 
 
@@ -106,9 +106,9 @@ def page_overhead() -> int:
 
 
 def file_name(sentence: str) -> str:
-    """Name the file of a page after the first words of its sentence: letters of any script, digits, dashes.
+    """A file name made of the first words of a sentence: letters of any script, digits, dashes.
 
-    The name is no path, no option and no device on any system.
+    The name is never a path, a command-line option or a device name, on any system.
     """
     words = "".join(character if character.isalnum() else " " for character in visible_in_full(sentence))
     name = "-".join(_cut(words.lower(), LONGEST_NAME).rstrip("…").split())
@@ -116,7 +116,7 @@ def file_name(sentence: str) -> str:
 
 
 def _page(scenes: Sequence[PageScene], title: str) -> bytes:
-    """Make a page that runs only its own script and loads nothing."""
+    """Make a page that runs only its own script and loads nothing else."""
     script = _script()
     runs = list(dict.fromkeys(scene.shown.run for scene in scenes if scene.shown))
     sections = [_section(scene, runs, is_first=scene is scenes[0]) for scene in scenes]
@@ -180,7 +180,7 @@ def _paragraphs(sentences: Sequence[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as HTML that shows it literally, line by line."""
+    """Write a text as HTML that shows it literally, line by line."""
     lines = (visible_in_full(line) if line else "" for line in text.replace("\r\n", "\n").split("\n"))
     return escape("\n".join(lines))
 

@@ -1,6 +1,6 @@
-"""One head as a table of numbers: a saved notebook shows it where no kernel runs, and so no viewer.
+"""One head as a table of numbers, which a saved notebook shows without a kernel, and so without the viewer.
 
-Only plain HTML, without scripts or images: GitHub, nbviewer and untrusted notebooks remove everything else.
+Plain HTML only, without scripts or images: GitHub, nbviewer and untrusted notebooks remove everything else.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from viz.viewer.choice import Choice
 from viz.viewer.viewer_run import ViewerRun
 
 MAX_TOKENS = 24
-"""Rows and columns of the table, which is stored in the notebook's file."""
+"""Most rows and columns of the table, which is stored in the notebook file."""
 _DARK = 0.45
 """Brightness of a background, 0 to 1, above which its text is black."""
 
 
 def still_table(run: ViewerRun, choice: Choice, theme: Theme) -> str:
-    """Write the chosen head's weights as an HTML table: a row is a query, a column is a key."""
+    """Write the chosen head's weights as an HTML table: one row per query, one column per key."""
     attention = run.attentions[choice.attention]
     weights = attention.weights(choice.layer)[choice.head]
     sides = run.sides[attention.queries].tokens, run.sides[attention.keys].tokens

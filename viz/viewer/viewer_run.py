@@ -1,4 +1,4 @@
-"""A run as the viewer has it: its tokens, and every number of its attention, by layer and head."""
+"""A run as the viewer reads it: its tokens, and every number of its attention, by layer and head."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class SideTokens:
     """The tokens that a stack reads.
 
     Attributes:
-        tokens: T of them.
+        tokens: T tokens.
         special: positions of the special tokens.
-        words: the words that the tokens are parts of; None if unknown.
-        written: (T,) the token that the model writes after reading up to each position; None where it writes
-            none. Empty for a stack that writes nothing.
+        words: the words to which the tokens belong; None if unknown.
+        written: (T,) the token that the model generates after reading up to each position; None where it
+            generates none. Empty for a stack that generates nothing.
     """
 
     tokens: tuple[str, ...]
@@ -66,7 +66,7 @@ class AttentionView:
 
     Attributes:
         name: an `Attention` for a run of our own models.
-        label: its name on screen.
+        label: its displayed name.
         queries, keys: the sides of the query and the key tokens; a `Stack` each for our own models.
         n_layers, n_heads: L and H.
         allowed: (Q, K) bool, True = may attend.
@@ -76,11 +76,11 @@ class AttentionView:
             exist, "moved" (K, D), "bias" (Q, K), and q and k before rotation ("q_unrotated", "k_unrotated")
             and before their norm ("q_unnormed", "k_unnormed"); None if only weights are known.
         lengths: layer -> (H, K), the lengths of "moved", or None; None if they don't exist.
-        path: of the module, with "{layer}" in place of the layer; "" if unknown.
+        path: path of the module, with "{layer}" in place of the layer; "" if unknown.
         formula: how a score is computed, in symbols.
         scale: the divisor of the products of q and k; 1 if there is none.
         soft_cap: c of c tanh(score / c); 0 for none.
-        kv_heads: number of heads of keys and values.
+        kv_heads: number of key-value heads.
     """
 
     name: Attention
@@ -109,13 +109,13 @@ class AttentionView:
 
 @dataclass(frozen=True, eq=False)
 class ViewerRun:
-    """A run as the viewer has it.
+    """A run as the viewer reads it.
 
     Attributes:
         sides: the tokens of each stack.
-        attentions: by name. Parts of a foreign attention, and their sides, have names of their own.
+        attentions: by name. Parts of a foreign attention, and their sides, have other names.
         unit: what a token is.
-        others: functions that return runs of the same tokens to compare with, by name.
+        others: by name, functions that return runs of the same tokens to compare with.
     """
 
     sides: Mapping[Stack, SideTokens]
@@ -125,7 +125,7 @@ class ViewerRun:
 
     @property
     def longest(self) -> int:
-        """The number of tokens of the longest side."""
+        """The number of tokens on the longest side."""
         return max(len(side.tokens) for side in self.sides.values())
 
 
@@ -138,7 +138,7 @@ def view_run(
 
 
 def view_sentence(trace: Trace, loaded: LoadedModel, sentence: int) -> ViewerRun:
-    """Prepare one sentence of a batch for the viewer, its padding included."""
+    """Prepare one sentence of a batch for the viewer, including its padding."""
     sides: dict[Stack, SideTokens] = {}
     for stack in stacks(trace):
         tokens = trace.tokens(stack)[sentence]
@@ -158,7 +158,7 @@ def view_weights(
     Args:
         weights: by attention and layer, (H, Q, K).
         tokens: by stack.
-        labels: names of the attentions on screen.
+        labels: displayed names of the attentions.
     """
     views: dict[Attention, AttentionView] = {}
     for name, layers in weights.items():
@@ -177,12 +177,12 @@ def view_weights(
 
 
 def foreign_side(tokens: Sequence[str]) -> SideTokens:
-    """Tokens of another library; special tokens are recognised by their spelling."""
+    """The tokens of another library; special tokens are recognised by their spelling."""
     return SideTokens(tuple(tokens), tuple(i for i, token in enumerate(tokens) if _SPECIAL.fullmatch(token)))
 
 
 def truncated(run: ViewerRun, query: int, n_keys: Mapping[Attention, int]) -> ViewerRun:
-    """A run as it was when the decoder's token `query` was the newest.
+    """A run as of the time when the decoder's token `query` was the newest.
 
     Args:
         run: the whole run.
@@ -277,7 +277,7 @@ def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int)
 def _vectors(
     trace: Trace, loaded: LoadedModel, record: AttentionRecord, head: int, sentence: int
 ) -> Mapping[str, Floats]:
-    """Every vector of one head, as recorded; grouped keys and values are those that serve this head."""
+    """All recorded vectors of one head; with grouped queries, the keys and values that this head uses."""
     kv_head = head // (record.q.shape[1] // record.k.shape[1])
     found = {
         "q": record.q[sentence, head],
@@ -310,13 +310,13 @@ def _side(run: Run, loaded: LoadedModel, stack: Stack) -> SideTokens:
     if stack == "decoder" and run.steps:
         before = len(tokens) - len(run.target.ids) - 1
         last = [loaded.target.token(step.token_id) for step in run.steps[len(run.target.ids) :]]
-        # From the trace and not from the steps: an unknown word is shown as it was typed.
+        # From the trace, not the steps: an unknown word is shown as it was typed.
         written = (*[None] * before, *tokens[before + 1 :], *last, None)[: len(tokens)]
     return SideTokens(tokens, special, words_of(run, stack), written)
 
 
 def _guessed_mask(layers: Sequence[Floats]) -> NDArray[np.bool_]:
-    """All cells, or only the causal ones if no head of any layer looks ahead."""
+    """All cells open, or only the causal ones if no head of any layer looks ahead."""
     n_queries, n_keys = layers[0].shape[1:]
     causal = np.tri(n_queries, n_keys, dtype=bool)
     is_causal = n_queries == n_keys > 1 and not any(np.any(layer[:, ~causal]) for layer in layers)

@@ -1,4 +1,4 @@
-"""A model drawn as the paper draws it (figure 1), in the browser; a click on a block lists its weights."""
+"""A model drawn as in the paper (figure 1), in the browser; a click on a block lists its weights."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class ArchitectureBlock:
     """One box of the drawing; all text is plain, with invisible characters already made visible.
 
     Attributes:
-        kind: its function, which gives the colour.
+        kind: its function, which determines the colour.
         label: its name.
         detail: its sizes, in brief.
-        about: a sentence or two on what it does.
-        path: its module's; the first layer's if there are several.
+        about: one or two sentences on what it does.
+        path: its module's path; in the first layer if there are several.
         parameters: its parameter count; 0 if it has none, or shares another block's.
         weights: names and shapes.
-        reads: whether it reads the encoder's output.
+        reads: True if it reads the encoder's output.
     """
 
     kind: BlockKind
@@ -92,10 +92,10 @@ def architecture_view(
     A click lists a block's weights next to the drawing, or with `on_jump` jumps to it instead.
 
     Args:
-        stacks: the encoder first; one or both.
+        stacks: one or both, the encoder first.
         title: what is drawn, for screen readers.
         here: the path of the block marked as the current place, or "".
-        on_jump: called with the path of a block that was clicked.
+        on_jump: called with the path of a clicked block.
     """
     data = {
         "colors": color_data(colors),

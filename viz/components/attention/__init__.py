@@ -1,4 +1,4 @@
-"""The viewer of a run's attention: mounted once, then updated; it paints from what the browser holds."""
+"""The viewer of a run's attention: mounted once, then updated; it draws from the data in the browser."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def attention(
 
     Args:
         frame: the run, from ``viz.viewer.frames.run_frame``, whose channel is the key.
-        update: the choice and the pieces that the viewer asked for, from ``update_frame``.
+        update: the choice and the pieces that the viewer requested, from ``update_frame``.
         key: its identity on the page. With the same key it is redrawn in place.
-        on_choose: called with the user's choice, as the browser sent it, before the run that this starts.
-        on_fetch: likewise called with the names of pieces that the viewer lacks; the next update has them.
+        on_choose: called with the user's choice, as sent by the browser, before the run that it starts.
+        on_fetch: likewise called with the names of pieces that the viewer needs; the next update has them.
     """
     _VIEW.mount(frame, key=key, parse=lambda value: value, on_select=on_choose)
     attention_update(key, update, key=f"{key} update", on_fetch=on_fetch)

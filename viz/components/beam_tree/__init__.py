@@ -19,7 +19,7 @@ class TreeNode:
     """One token of the tree, after the tokens of its ancestors."""
 
     token: str
-    """With invisible characters already made visible."""
+    """Invisible characters are already made visible."""
     parent: int | None
     """The parent's index, lower than its own; None for the root."""
     depth: int
@@ -32,16 +32,16 @@ class TreeNode:
     """Its rank among the candidates of its step."""
     kind: NodeKind
     why: str
-    """Its fate in a sentence."""
+    """Its fate, in one sentence."""
     numbers: Sequence[tuple[str, str]] = ()
-    """Further numbers: name and value as text."""
+    """Further numbers, as (name, value) texts."""
     is_open: bool = True
     """True if the search can restart after it."""
 
 
 @dataclass(frozen=True)
 class ReturnedHypothesis:
-    """One of the n best: its last node, its sentence, and its score."""
+    """One of the n best hypotheses: its last node, its sentence, and its score."""
 
     node: int
     text: str
@@ -85,7 +85,7 @@ def beam_tree(
 
     The slider, the buttons and Page Up and Page Down go from step to step: later steps are hidden, and each
     branch looks as it did then. A click or the arrow keys choose a node; double click, Enter or the button
-    under the tree ask to continue from it. The drawing follows at once; Python receives the place and the
+    under the tree ask to continue from it. The drawing follows at once; Python receives the place or the
     request. Kept, dead, pruned and ended branches differ in line, weight and shape, not in colour alone.
 
     Args:
@@ -94,13 +94,13 @@ def beam_tree(
         given: the first depth that the search chose itself, after the root and a given prefix.
         cuts: for each depth the score below which all candidates were pruned; None if there is none.
         more: for each depth the number of pruned candidates that are not among the nodes.
-        place: the user's place. A change moves there; the user's own choice moves at once.
+        place: the user's place. The view follows its changes; the user's own choice takes effect at once.
         title: a name for screen readers.
         on_select: called with the place or the request, before the run that it starts.
 
     Raises:
-        ValueError: if the place does not exist, a parent does not come before its child, or cuts and more
-            do not have one entry per depth.
+        ValueError: the place does not exist, a parent is not before its child, or cuts and more do not have
+            one entry per depth.
     """
     depths = 1 + max(node.depth for node in nodes)
     index(place.node, len(nodes))

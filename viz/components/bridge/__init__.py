@@ -1,7 +1,7 @@
-"""Python's end of the bridge to the browser, for everything that draws nothing.
+"""Python's end of the bridge to the browser, for helpers that draw nothing.
 
 A message is a frame whose ``kind`` names its helper in bridge.js; the helper may answer through the trigger
-"answer". Each function sends one kind; it may be called in several places, under a key for each.
+"answer". Each function sends one kind of message; it may be called in several places, each with its own key.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def _send(
 
 
 def attention_update(channel: str, update: bytes, *, key: str, on_fetch: Callable[[JSON], None]) -> None:
-    """Pass an update to the viewer that listens on the channel; `on_fetch` gets the pieces it asks for."""
+    """Send an update to the viewer that listens on the channel; `on_fetch` gets the pieces it requests."""
     _send("attention_update", {"channel": channel}, update, key=key, on_answer=on_fetch)
 
 
 def clock(seconds: float | None, *, key: str) -> None:
-    """Rerun the surrounding fragment every so many seconds; None stops the clock.
+    """Rerun the surrounding fragment every `seconds` seconds; None stops the clock.
 
     Each run of the fragment sets it again, so no run of the whole page is needed to start or stop it.
     """
@@ -56,22 +56,22 @@ def clock(seconds: float | None, *, key: str) -> None:
 
 
 def large_type(magnification: float, *, key: str, on_change: Callable[[JSON], None]) -> None:
-    """Have the browser report the page's magnification whenever it is not this one.
+    """Make the browser report the page's magnification whenever it differs from this one.
 
-    Only figures need it in Python: everything else follows the style sheet.
+    Only figures need it in Python: everything else is scaled by the style sheet.
     """
     _send("large_type", {"magnification": magnification}, key=key, on_answer=on_change)
 
 
 def page_helpers(key: str) -> str:
-    """Install what every page needs; to be called on each, before anything that writes to the address.
+    """Install what every page needs; to be called on each page, before anything that writes to the address.
 
     - Back and Forward go from visit to visit, and no click overtakes a page link (``navigation.js``).
-    - Every formula that scrolls is a stop of the Tab key (``formula_stops.js``).
+    - Every formula that scrolls can be reached with the Tab key (``formula_stops.js``).
     - Terms show their explanation (``terms.js``), and keys step through a lesson (``lesson_keys.js``).
-    - Half a character, which a broken paste leaves, becomes U+FFFD (``whole_characters.js``).
+    - A lone surrogate, which a broken paste leaves, becomes U+FFFD (``whole_characters.js``).
 
-    Returns the lesson requested by a click on a term, or "". It comes from the browser: it may be any text.
+    Returns the lesson requested by a click on a term, or "". The browser may send any text.
     """
     lesson = _send("page_helpers", {}, key=key)
     return lesson if isinstance(lesson, str) else ""
@@ -82,7 +82,7 @@ def run_all(key: str) -> None:
     """Run the whole page when the browser asks for it (``after_user.js``).
 
     It asks through this fragment: if the browser itself requested a run of the whole page, Streamlit would
-    drop whatever is waiting to run, such as a click.
+    drop anything waiting to run, such as a click.
     """
     if _send("run_all", {}, key=key):
         st.rerun()
@@ -94,7 +94,7 @@ class SavedFile:
 
     Attributes:
         content: its bytes.
-        name: the name that the browser proposes.
+        name: the suggested file name.
         mime: its MIME type.
         id: unique to this file.
     """
@@ -106,14 +106,14 @@ class SavedFile:
 
 
 def save_file(file: SavedFile, *, key: str, on_saved: Callable[[], None]) -> None:
-    """Have the browser save a file, once however often this is called; `on_saved` is called when it has.
+    """Make the browser save a file, once however often this is called; `on_saved` is called once it has.
 
     The file travels with the page's own messages: Streamlit's file store would forget it, and its download
     button, as soon as anyone's page has run again.
     """
 
     def confirm(saved_id: JSON) -> None:
-        # The answer about an earlier file may arrive after this one has taken its place.
+        # The answer about an earlier file may arrive after this one has replaced it.
         if saved_id == file.id:
             on_saved()
 

@@ -15,7 +15,7 @@ class Candidate:
     """A possible next token."""
 
     text: str
-    """With invisible characters already made visible."""
+    """Invisible characters are already made visible."""
     probability: float
     """From 0 to 1."""
 
@@ -31,7 +31,7 @@ class OutputStep:
     rank: int
     """The rank of the token taken among all tokens by probability, from 1."""
     best: Sequence[Candidate]
-    """The k most probable tokens, the most probable first."""
+    """The k most probable tokens, most probable first."""
 
 
 _VIEW = ClientView("decoding_steps")
@@ -48,14 +48,14 @@ def decoding_steps(
     unit: str = "word",
     title: str = "The output",
 ) -> None:
-    """Draw the output as a row of steps, and for one step its best next tokens with their probabilities.
+    """Draw the output as a row of steps, and the best next tokens of one step with their probabilities.
 
     A click or the arrow keys choose the step, in the browser only. Bars share one scale, 0 to 100 %; the
     last one is the sum over all other tokens. A token taken from outside the best k has its own bar.
 
     Args:
         steps: one or more steps in order; step 0 is the first token.
-        start: the tokens the decoder begins with.
+        start: the tokens that the decoder starts with.
         positions: each step's position, if its token was predicted in place (a masked word) and not after
             the previous steps.
         forced: True in teacher forcing: each token was given, not chosen.
@@ -63,7 +63,7 @@ def decoding_steps(
         title: a name for screen readers.
 
     Raises:
-        ValueError: if there is no step, or the number of positions differs.
+        ValueError: there is no step, or the number of positions differs.
     """
     if positions is not None and len(positions) != len(steps):
         raise ValueError(f"{len(steps)} steps need as many positions, not {len(positions)}")

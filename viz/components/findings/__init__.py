@@ -1,4 +1,4 @@
-"""The model doctor's findings as a list, the worst first, filtered in the browser."""
+"""The model doctor's findings as a list, worst first, filtered in the browser."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ _VIEW = ClientView("findings")
 
 
 def findings_list(findings: Sequence[ListedFinding], *, colors: Theme, key: str) -> None:
-    """Draw findings, the worst first, with a filter button per severity; nothing is sent back."""
+    """Draw findings, worst first, with a filter button per severity; the browser sends nothing back."""
     data = {"colors": color_data(colors), "findings": list(map(vars, findings))}
     _VIEW.show(pack_frame(data, {}), key=key)

@@ -74,16 +74,16 @@ def next_tokens(
 
     Args:
         logits: (V,) of every possible next token, sorted, the largest first.
-        tokens: the names of the first ones, with invisible characters already made visible.
-        open_tokens: whether a token may follow each of those.
-        chosen: the one marked as taken; None if it is not among them.
-        settings: the sliders' settings. A change moves them; the user's own moves them at once.
+        tokens: the first tokens' texts, with invisible characters already made visible.
+        open_tokens: for each of those, whether another token may follow it.
+        chosen: the index of the token marked as taken; None if it is not among them.
+        settings: the sliders' settings. The sliders move if these change; the user's own take effect at once.
         title: a name for screen readers.
         note: a sentence below them.
         on_select: called with the settings or the request, before the run that it starts.
 
     Raises:
-        ValueError: for logits that are not sorted, or too many names or flags.
+        ValueError: the logits are not sorted, or there are too many names or flags.
     """
     if len(tokens) != len(open_tokens) or len(tokens) > len(logits):
         raise ValueError(f"{len(tokens)} names and {len(open_tokens)} flags for {len(logits)} logits")
@@ -115,10 +115,10 @@ def next_tokens(
 
 
 def one_of(value: JSON, stops: Sequence[Stop]) -> Stop:
-    """Take the value as one of a slider's stops.
+    """Check that a value is one of a slider's stops.
 
     Raises:
-        ValueError: for anything else; a browser may send what the view itself never would.
+        ValueError: it is not; a browser may send what the view itself never would.
     """
     if isinstance(value, bool) or value not in stops:
         raise ValueError(f"not a stop of the slider: {value!r}")

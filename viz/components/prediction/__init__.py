@@ -59,7 +59,7 @@ def prediction(
         board: the places to choose from.
         title: the question, for screen readers.
         chosen: the prediction.
-        is_revealed: whether values, prediction and right answers are shown; then nothing can be chosen.
+        is_revealed: True to show values, prediction and right answers; then nothing can be chosen.
         on_predict: called with the chosen place.
     """
     shape = board.values.shape

@@ -1,4 +1,4 @@
-"""The list of scenes, in which they are captioned, reordered, opened, deleted, and saved as a file."""
+"""The list of scenes, which can be captioned, reordered, opened, deleted, and saved as a file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def scene_list(
     """Draw the list.
 
     Args:
-        scenes: for each its data under "scene", its "title", and the missing model under "lack".
+        scenes: for each, its data under "scene", its "title", and any missing model under "lack".
         file: the "name" of the file to save, and its "head", the fields before the scenes.
-        colors: the page's.
+        colors: the page's theme.
         key: its identity on the page.
         on_change: called with the changed list of scenes.
     """

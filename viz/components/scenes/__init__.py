@@ -1,4 +1,4 @@
-"""Scenes in the browser: the panel that keeps the current view, and the show that steps through them."""
+"""Scenes in the browser: the panel that saves the current view, and the show that steps through scenes."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def scenes_panel(
     """Draw the panel.
 
     Args:
-        scenes: for each its data under "scene", its "title", and the missing model under "lack".
+        scenes: for each, its data under "scene", its "title", and any missing model under "lack".
         here: this page's path in the navigation.
-        can_keep: whether this page has something to keep.
-        revision: counts changes of the scenes; at 0 the browser reports what it remembers.
-        steps: counts the runs in which the address decided on everything, which tells the browser that a
-            scene has arrived.
+        can_keep: True if views of this page can be saved.
+        revision: number of changes to the scenes; at 0 the browser reports those that it remembers.
+        steps: number of runs that took everything from the address, which tells the browser that a scene
+            has been opened.
         note: a sentence below the panel.
-        colors: the page's.
+        colors: the page's theme.
         key: its identity on the page.
-        on_keep: called with {"caption", "place"} when the user keeps a scene.
+        on_keep: called with {"caption", "place"} when the user saves a scene.
         on_restore: called with the scenes that the browser remembers.
-        on_type: called with whether to use large type.
+        on_type: called with True or False to switch large type.
     """
     data = {"scenes": list(scenes), "here": here, "canKeep": can_keep, "revision": revision}
     _renderer(

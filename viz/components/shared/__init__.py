@@ -1,1 +1,1 @@
-"""What the views share: packing and sending their data in Python, base classes and helpers in the browser."""
+"""Shared by all views: packing and sending their data in Python, base classes and helpers in the browser."""

@@ -1,4 +1,4 @@
-"""What the wrappers of all components share: how a view is drawn, and how the browser reports back."""
+"""Shared by the wrappers of all components: how a view is drawn, and how the browser reports back."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from viz.components.shared.scripts import component
 
 Selection = TypeVar("Selection")
 JSON: TypeAlias = Any
-"""A value the browser sent: anything that JSON can hold."""
+"""A value sent by the browser: anything that JSON can represent."""
 
 
 def index(value: JSON, length: int) -> int:
-    """Take the value as a position below length.
+    """Check that a value is an index below `length`.
 
     Raises:
-        ValueError: for anything else; a browser may send what the view itself never would.
+        ValueError: it is not; a browser may send what the view itself never would.
     """
     if type(value) is not int or not 0 <= value < length:
         raise ValueError(f"not a position below {length}: {value!r}")
@@ -26,9 +26,9 @@ def index(value: JSON, length: int) -> int:
 
 
 def reporter(key: str, trigger: str, call: Callable[[JSON], None]) -> Callable[[], None]:
-    """Return the callback of a component's trigger: it calls `call` with the value that the browser sent.
+    """Return the callback of a component's trigger: it passes the value sent by the browser to `call`.
 
-    The last value may arrive after the page has moved on without the component; it is dropped then.
+    A value that arrives after the component has left the page is dropped.
     """
 
     def report() -> None:
@@ -42,7 +42,7 @@ def reporter(key: str, trigger: str, call: Callable[[JSON], None]) -> Callable[[
 class ClientView:
     """A view that the browser draws, by the script of its name.
 
-    What a user selects reaches Python as a trigger, present for one run only. The view keeps its own zoom,
+    A user's selection reaches Python as a trigger, present for one run only. The view manages its own zoom,
     scroll and hover, and redraws itself in place whenever its data changes.
     """
 
@@ -51,7 +51,7 @@ class ClientView:
         self._render = component(name)
 
     def show(self, frame: bytes, *, key: str) -> None:
-        """Draw a view in which nothing can be selected; see ``mount``."""
+        """Draw a view without selection; see ``mount``."""
         self._render(key=key, data=frame)
 
     def mount(
@@ -67,7 +67,7 @@ class ClientView:
         Args:
             frame: its data, from ``pack_frame``.
             key: its identity on the page. With the same key it is redrawn in place.
-            parse: turns the JSON value that the browser sent into a selection. A LookupError, TypeError or
+            parse: turns the JSON value sent by the browser into a selection. A LookupError, TypeError or
                 ValueError means that nothing was selected.
             on_select: called with the selection, before the run that the selection starts.
         """

@@ -1,7 +1,7 @@
 """One binary frame for a view's data: a JSON header, then the arrays it names, as in memory.
 
-Streamlit hands raw bytes to a view unchanged only when they are the whole of its data; JSON or Arrow would
-copy and inflate the numbers. ``readFrame`` in frame.js reads what ``pack_frame`` writes:
+Streamlit passes raw bytes to a view unchanged only if they are all of its data; JSON or Arrow would copy and
+inflate the numbers. ``readFrame`` in frame.js reads what ``pack_frame`` writes:
 
     4 bytes   length of the header, little-endian
     header    UTF-8 JSON: {"data": {...}, "arrays": {name: {"dtype", "shape", "offset"}}}
@@ -27,7 +27,7 @@ LONGEST_TOKEN = 200
 
 
 def brief(token: str) -> str:
-    """Cut an overlong token, and say how much is left out."""
+    """Cut an overlong token, and say how much was cut."""
     left_out = len(token) - LONGEST_TOKEN
     return token if left_out <= 0 else f"{token[:LONGEST_TOKEN]}… ({left_out:,} more characters)"
 
@@ -41,8 +41,8 @@ def pack_frame(data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> b
     """Pack JSON-serialisable data and named arrays into one frame.
 
     Raises:
-        TypeError: for an array of a type that frame.js does not read.
-        ValueError: for a number in data that JSON cannot hold (NaN or infinite): send None.
+        TypeError: an array has a type that frame.js does not read.
+        ValueError: a number in data is NaN or infinite, which JSON can't represent: send None.
     """
     described: dict[str, dict[str, Any]] = {}
     body = bytearray()

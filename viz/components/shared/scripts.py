@@ -1,4 +1,4 @@
-"""Delivers the built scripts to the browser: as files, or as text with every update."""
+"""Delivers the built scripts to the browser, as files or as text with every update."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def component(name: str, *, html: str | None = None, css: str | None = None) -> 
     """Make a Streamlit component of ``headlight/browser/<name>.js``, which ``make views`` builds.
 
     Args:
-        name: the script's, without suffix; pyproject.toml declares a component of that name.
+        name: the script's name without suffix; pyproject.toml declares a component of that name.
         html: initial content of the component.
-        css: its style.
+        css: its style sheet.
     """
-    # Registered at the first use: only then is there a server, which knows what is installed.
+    # Registered at first use: only then is there a server, which knows what is installed.
     renderer = cache(lambda: _register(name, html, css))
 
     def render(**options: Any) -> Any:

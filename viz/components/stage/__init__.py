@@ -1,4 +1,4 @@
-"""One stage of a sentence's way through the model: matrices and their result, drawn in the browser."""
+"""One stage of a sentence's way through the model: its input matrices and result, drawn in the browser."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class PictureAxis:
     """Rows or columns of a picture.
 
     Attributes:
-        title: the name of one, in the singular.
+        title: the name of a single row or column.
         labels: those shown; plain, with invisible characters already made visible.
-        has_words: whether the labels are tokens rather than numbers.
+        has_words: True if the labels are tokens rather than numbers.
         count: the full count, including those not shown.
     """
 
@@ -44,7 +44,7 @@ class Picture:
         rows, columns: the axes.
         kind: "signed" numbers, "share"s from 0 to 1, "ids", or "words".
         path: identifies the tensor in this stage and the previous one.
-        link: whether a cell of the result depends only on its own row here, and only on its own column.
+        link: whether a result cell depends only on its own row here, and whether only on its own column.
         closed: (rows, columns), cells closed by a mask; None if there are none.
         words: for a picture of words, the text of each row.
         marked: the row to highlight, if any.
@@ -66,8 +66,8 @@ class Picture:
 def stage_view(pictures: Sequence[Picture], *, stage: str, colors: Theme, key: str, title: str) -> None:
     """Draw the pictures side by side: the last is the result of the others.
 
-    At a change of stage, a picture that was there already moves to its new place, and the last grows out of
-    the others. Pointing at a cell, or the arrow keys, show its number and mark the cells that feed it.
+    When the stage changes, pictures that were already there move to their new places, and the last grows out
+    of the others. Pointing at a cell, or the arrow keys, show its number and mark the cells that feed it.
 
     Args:
         pictures: one or more.

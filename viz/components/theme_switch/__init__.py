@@ -26,11 +26,11 @@ _renderer = component(
 def theme_choice(key: str) -> ThemeName:
     """Draw the switch; to be drawn on every page, so that a remembered choice applies to each.
 
-    A choice changes the whole page at once and then starts a run, in which figures get the new colours. If
-    another version of Streamlit does not allow that, a sentence below the switch says so.
+    A choice changes the whole page at once and then starts a run, in which figures get the new colours. If a
+    version of Streamlit does not allow that, a sentence below the switch says so.
 
     Returns:
-        The theme in force in this run, also if it is the system's.
+        The theme of this run, "light" or "dark" even if it follows the system's.
     """
     theme: ThemeName = "dark" if st.context.theme.type == "dark" else "light"
     _renderer(key=key, data={"theme": theme}, on_changed_change=lambda: None)

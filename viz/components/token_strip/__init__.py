@@ -49,7 +49,7 @@ def token_strip(
 
     An unknown word is marked by stripes, a dashed border and the word "unknown"; a special token by its
     round, dashed chip. The sub-words of a word share a frame with the word below. More than a few lines
-    scroll. Nothing is sent back.
+    scroll. The browser sends nothing back.
 
     Args:
         tokens: the tokens in order; positions count from 0.
@@ -57,7 +57,7 @@ def token_strip(
         words: the words that tokens are part of, with invisible characters already made visible.
         note: a further sentence for the line below.
         unknown_name: the token for words outside the vocabulary.
-        unit: the name of such a word.
+        unit: what such a word is called.
     """
     data = {
         "colors": color_data(colors),

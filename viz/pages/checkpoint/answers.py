@@ -14,13 +14,13 @@ from viz.pages.shared.explain import computed_by
 from viz.pages.shared.literal_text import literal, refused
 
 PREFERRED, OTHER = "✓ ", "· "
-"""Prefixes of the answer that the model prefers and of the others; on narrow screens an answer wraps."""
+"""Prefixes of preferred answers and of the others: lines may wrap on narrow screens."""
 SMALL = 100_000_000
-"""Bytes of weights up to which all answers are tried without asking, in a few seconds."""
+"""Up to this many bytes of weights, all answers are tried without asking, which takes a few seconds."""
 
 
 def measured(model: InspectedModel) -> Weighing | None:
-    """Run the model with every answer on the doctor's sentences, or offer to; None if that was not done."""
+    """Run the model with every answer on the doctor's sentences, or offer to; None if it was not run."""
     text = as_typed(st.session_state.get(TEXT) or "")
     kept = kept_answers(model.name, text)
     if kept is None:
@@ -43,7 +43,7 @@ def measured(model: InspectedModel) -> Weighing | None:
 
 
 def figures(weighing: Weighing | None, question: Question) -> None:
-    """Draw the measurement for each answer to a question, one line per answer, labelled as in the picker."""
+    """Draw the measurement for each answer to a question, one line per answer, with the picker's labels."""
     asked = None if weighing is None else weighing.of(question.name)
     if asked is not None:
         labels = {option.value: option.label for option in question.options}

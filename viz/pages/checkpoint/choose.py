@@ -23,7 +23,7 @@ _LONGEST = 100
 
 
 def choose() -> InspectedModel | None:
-    """Draw the choice; returns the checkpoint that the page shows, or None before there is one."""
+    """Draw the choice; returns the checkpoint to show, or None if there is none yet."""
     where = st.segmented_control(
         "What to look at",
         [OWN, PATH, UPLOAD],
@@ -43,7 +43,7 @@ def choose() -> InspectedModel | None:
 
 
 def _chosen() -> InspectedModel | None:
-    """The model of the sidebar, with its report."""
+    """The model chosen in the sidebar, with its report."""
     choice = current_choice()
     if choice.random is not None:
         st.info("A random model comes from no file. Choose a trained one, or open a file or folder.")
@@ -95,7 +95,7 @@ def _upload() -> None:
 
 
 def _mapping(key: str) -> str | None:
-    """Draw the box for the description of an unknown layout; None if it is empty."""
+    """Draw the text area for a mapping that describes an unknown layout; None if it is empty."""
     with st.expander("A layout of your own"):
         st.markdown(
             "If Headlight does not know your layout, describe here which tensor is which, in a few lines of "
@@ -119,11 +119,11 @@ def _try(open_it: Callable[[], OpenedCheckpoint]) -> None:
     except CheckpointError as error:
         refused("This can't be opened.", error)
         return
-    st.rerun()  # the sidebar was drawn without it
+    st.rerun()  # redraw the sidebar, which does not list it yet
 
 
 def _opened(opened: OpenedCheckpoint) -> InspectedModel:
-    """Draw the buttons for the open checkpoint."""
+    """Draw the buttons for the opened checkpoint."""
     is_used = current_choice().name == opened.name
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(f"Open: {visible(opened.label, _LONGEST)}", width="stretch")

@@ -20,7 +20,7 @@ from viz.pages.shared.literal_text import refused
 from viz.pages.shared.saved_file import save_button
 
 SMALL = 1_000_000_000
-"""Bytes of weights up to which a model is examined without asking."""
+"""Up to this many bytes of weights, a model is examined without asking."""
 
 
 def doctor(name: str, imported: Imported) -> None:

@@ -1,4 +1,4 @@
-"""The drawing of a model's architecture, made from its configuration."""
+"""The drawing of a model's architecture, generated from its configuration."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def drawing(config: TransformerConfig) -> None:
 
 
 def _unusual(config: TransformerConfig) -> str:
-    """Properties that the drawing can't show."""
+    """Say what the drawing can't show."""
     said = ""
     if config.parallel_residual:
         said += "In each layer attention and feed-forward read the same stream, in parallel. "
@@ -182,7 +182,7 @@ class _Drawn:
         )
 
     def _in_layer(self) -> str:
-        """Notes that apply to every sublayer."""
+        """Say what applies to every sublayer."""
         config = self.config
         weakened = ""
         if config.residual_scale != 1:
@@ -241,7 +241,7 @@ def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
 
 
 def _weights(part: Part) -> list[tuple[str, str]]:
-    """All weights in a part: names relative to it, and shapes."""
+    """Names, relative to the part, and shapes of all weights in it."""
     return [
         (f"{inner.path}.{name}".removeprefix(f"{part.path}."), " × ".join(f"{size:,}" for size in shape))
         for inner in _all((part,))

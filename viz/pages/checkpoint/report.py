@@ -31,7 +31,7 @@ SOURCES = {
 
 
 def what_it_is(imported: Imported) -> None:
-    """Draw the facts in a row, the files, and the notes for the user."""
+    """Draw the facts in a row, the files, and any notes."""
     report, raw = imported.report, imported.raw
     parts = parts_of(report.config)
     facts = {
@@ -74,7 +74,7 @@ def questions(model: InspectedModel) -> None:
         return
     family = model.imported.report.family
     if answers.get(LAYOUT, family) != family:
-        answers = {LAYOUT: answers[LAYOUT]}  # another layout has questions of its own
+        answers = {LAYOUT: answers[LAYOUT]}  # another layout has other questions
     was_used = current_choice().name == model.name
     try:
         with st.spinner("Reopening it …", show_time=True):
@@ -156,7 +156,7 @@ def settings(imported: Imported) -> None:
 
 
 def keys(imported: Imported) -> None:
-    """Draw the names that did not fit, each with the most similar names."""
+    """Draw the names that did not fit, each with the most similar known names."""
     report = imported.report.keys
     kinds = {
         "missing": report.missing,

@@ -1,4 +1,4 @@
-"""What the Checkpoint page keeps: shipped models with their reports, and the user's last diagnosis."""
+"""State of the Checkpoint page: shipped models with their reports, and the user's last diagnosis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.checkpoints.places import MODELS
 from viz.session import checkpoint_slot
 
 TEXT = "checkpoint_text"
-"""Key of the box of the doctor's sentences."""
+"""Widget key of the text area for the doctor's sentences."""
 _DIAGNOSIS = "diagnosis"
 _ANSWERS = "effects of the answers"
 _STAND_IN = "model instead of a closed checkpoint"
@@ -48,10 +48,10 @@ def close_opened() -> None:
 def reload_closed(*, was_asked_for: bool, chosen: str) -> bool:
     """True while a checkpoint in the address is missing because the page was reloaded.
 
-    It ends when the user chooses another model or opens a checkpoint.
+    False again once the user chooses another model or opens a checkpoint.
 
     Args:
-        was_asked_for: the address named an opened checkpoint.
+        was_asked_for: True if the address names an opened checkpoint.
         chosen: the picker's current model.
     """
     stand_in = st.session_state.setdefault(_STAND_IN, chosen if was_asked_for else None)
@@ -61,22 +61,22 @@ def reload_closed(*, was_asked_for: bool, chosen: str) -> bool:
 
 
 def kept_diagnosis(name: str, text: str, answers: Weighing | None) -> Diagnosis | None:
-    """The diagnosis of a model with a text and measured answers, if it is the latest."""
+    """The latest diagnosis, if it is of this model, with this text and these measured answers."""
     key, diagnosis = st.session_state.get(_DIAGNOSIS, (None, None))
     return diagnosis if key == (name, text) and diagnosis.answers is answers else None
 
 
 def keep_diagnosis(name: str, text: str, diagnosis: Diagnosis) -> None:
-    """Keep a diagnosis until the next one."""
+    """Store a diagnosis until the next one."""
     st.session_state[_DIAGNOSIS] = ((name, text), diagnosis)
 
 
 def kept_answers(name: str, text: str) -> Weighing | None:
-    """The measured answers for a model with a text, if they are the latest."""
+    """The latest measured answers, if they are of this model with this text."""
     key, weighing = st.session_state.get(_ANSWERS, (None, None))
     return weighing if key == (name, text) else None
 
 
 def keep_answers(name: str, text: str, weighing: Weighing) -> None:
-    """Keep measured answers until the next ones."""
+    """Store measured answers until the next ones."""
     st.session_state[_ANSWERS] = ((name, text), weighing)

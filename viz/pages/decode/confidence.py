@@ -27,7 +27,7 @@ WHAT_IS_RIGHT = (
 
 
 def confidence_section(sentence: SentenceRun) -> None:
-    """Draw the section for a run whose target the model wrote itself."""
+    """Draw the section for a run whose target the model generated."""
     run, loaded = sentence.run, sentence.loaded
     if run.encoder_input is None:
         return  # the continuation of a language model is neither right nor wrong

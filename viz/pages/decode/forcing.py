@@ -32,7 +32,7 @@ FORCED, FREE = "forced: the reference", "free: the model's own words"
 
 @st.fragment
 def forcing_section(sentence: SentenceRun) -> None:
-    """Draw the section for a run whose target the model wrote; a choice redraws only this section."""
+    """Draw the section for a run whose target the model generated; a choice redraws only this section."""
     st.header("Teacher forcing and free running")
     prose(
         "**Teacher forcing**: at each step the model reads the *correct* words so far, as in training. "
@@ -60,9 +60,9 @@ def forcing_section(sentence: SentenceRun) -> None:
 
 
 def _forced_run(sentence: SentenceRun) -> Run | None:
-    """The run with the typed reference, or else with the example's; None without one, and the page says so.
+    """The run with the typed reference or else the example's; None, with a note on the page, without either.
 
-    A correct translation that differs from the model's own comes first: the other would show nothing.
+    An example's translation that differs from the model's own is preferred: an equal one would show nothing.
     """
     loaded, text = sentence.loaded, sentence.text
     own = sentence.run.translation
@@ -118,7 +118,7 @@ def _totals(runs: tuple[Run, Run], targets: tuple[ScoredTarget, ScoredTarget]) -
 
 @st.fragment
 def _attentions(sentence: SentenceRun, forced: Run) -> None:
-    """Draw one head in both runs: of cross-attention, or of self-attention where there is no source."""
+    """Draw one head in both runs, of cross-attention or, if there is no source, of self-attention."""
     free = sentence.run
     name: Attention = "decoder" if free.encoder_input is None else "cross"
     label, where = ATTENTION_LABELS[name], "source" if name == "cross" else "text so far"

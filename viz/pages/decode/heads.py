@@ -21,19 +21,19 @@ from viz.viewer.viewer_run import ViewerRun, truncated, view_run
 
 EXPLORE = "viz/pages/explore/page.py"
 PREFIX = "beam_"
-"""Prefix of this viewer's names in the address, so that Explore's choice is unaffected."""
+"""Prefix of this viewer's choices, so that they don't change Explore's."""
 
 
 def heads_section(sentence: SentenceRun, run: Run, node: BeamNode) -> None:
     """Draw where each head looks from the position at which the node's token was chosen.
 
     Args:
-        sentence: the sentence that is searched.
-        run: its run with a target through the node.
+        sentence: the sentence being searched.
+        run: its run with a target that contains the node.
         node: the chosen node; the decoder's newest input is the token before it.
     """
     st.header("Attention at this step")
-    n_given = len(run.target_ids) - len(run.target.ids)  # the decoder's first tokens
+    n_given = len(run.target_ids) - len(run.target.ids)  # the tokens that the decoder reads before the target
     row = n_given + node.position - 2
     has_source = run.encoder_input is not None
     where = "at the source and at the target so far" if has_source else "at the text so far"
@@ -55,7 +55,7 @@ def _viewer(sentence: SentenceRun, run: Run, row: int) -> None:
 
 
 def seen_at(loaded: LoadedModel, run: Run, row: int) -> ViewerRun:
-    """The run as it was when position `row` was the newest, without what came later."""
+    """The run when position `row` was the newest, without anything later."""
     viewed = view_run(run, loaded)
     n_keys: dict[Attention, int] = {"decoder": row + 1}
     if "cross" in viewed.attentions:
@@ -64,7 +64,7 @@ def seen_at(loaded: LoadedModel, run: Run, row: int) -> ViewerRun:
 
 
 def _first_choice(viewed: ViewerRun, row: int) -> Choice:
-    """All heads from the newest token, and the key that the last layer's first head looks at most."""
+    """All heads from the newest token, and the key to which the last layer's head 0 attends most."""
     name: Attention = "cross" if "cross" in viewed.attentions else "decoder"
     chosen = viewed.attentions[name]
     key = int(np.argmax(chosen.weights(chosen.n_layers - 1)[0, row]))
@@ -85,4 +85,4 @@ def _link_to_explore(sentence: SentenceRun, run: Run, choice: Choice) -> None:
         keep(choice)
 
     if st.button("Open this head on Explore", key="beam_explore", on_click=prepare):
-        st.switch_page(EXPLORE, query_params={})  # or it refuses to drop widgets' entries
+        st.switch_page(EXPLORE, query_params={})  # needed to drop the entries of widgets

@@ -1,4 +1,4 @@
-"""Decode: how a target is searched for or sampled, token by token, and where the heads look."""
+"""Decode: how a target is searched for or sampled token by token, and where the heads look."""
 
 import streamlit as st
 

@@ -34,7 +34,7 @@ from viz.pages.shared.tokens import show_steps
 from viz.widgets import LARGEST_SEED, pick_seed, set_choice
 
 MOST_NAMED = 60
-"""Tokens of the distribution with a bar of their own."""
+"""Number of the distribution's tokens that get a bar of their own."""
 _SEED = "sample_seed"
 
 
@@ -44,11 +44,11 @@ def sampling_section(
     """Draw the distribution that the last node of a path was chosen from, and a sampled sentence.
 
     Args:
-        sentence: the sentence that is searched.
-        run: its run with a target that the path is part of.
+        sentence: the sentence being searched.
+        run: its run with a target that contains the path.
         path: nodes from the root to the chosen one.
         prefix: ids that the sampled sentence starts with.
-        limit: the most tokens that a search can start after.
+        limit: length of the longest prefix that a search can start from.
     """
     st.header("The next token")
     before = [node.token_id for node in path[1:-1]]
@@ -63,7 +63,7 @@ def sampling_section(
 
 
 def _settings() -> Reshaping:
-    """The settings of the sliders, from the address."""
+    """The slider settings, read from the address."""
     default = Reshaping()
     return Reshaping(
         _stop("sample_temperature", TEMPERATURES, default.temperature),

@@ -54,7 +54,7 @@ def search_section(sentence: SentenceRun) -> None:
 
 
 def _search(sentence: SentenceRun, limit: int) -> Search:
-    """The search of the sentence with the chosen settings, after the user's prefix of at most `limit` ids."""
+    """The search for the sentence with the chosen settings, from the user's prefix of at most `limit` ids."""
     choice, text = sentence.choice, sentence.text
     prefix = current_prefix(choice, text, limit)
     own = sentence.loaded.settings
@@ -64,7 +64,7 @@ def _search(sentence: SentenceRun, limit: int) -> Search:
 
 
 def _by_own_settings(own: GenerationSettings) -> bool:
-    """Draw the choice of settings; True for the ones saved with the model."""
+    """Draw the choice of settings; True for those saved with the model."""
     whose = st.radio(
         "Settings",
         (_OWN, _YOURS),
@@ -80,7 +80,7 @@ def _by_own_settings(own: GenerationSettings) -> bool:
 
 
 def _chosen_settings(sentence: SentenceRun) -> tuple[int, float, int]:
-    """Draw the settings; returns beam size, alpha, and the length of sequences that may not repeat."""
+    """Draw the settings; returns beam size, alpha, and the length of n-grams that may not repeat."""
     left, middle, right = st.columns(3)
     beam_size = pick(
         left.select_slider,
@@ -105,7 +105,7 @@ def _chosen_settings(sentence: SentenceRun) -> tuple[int, float, int]:
 
 
 def _chosen_no_repeat(column: DeltaGenerator, sentence: SentenceRun) -> int:
-    """Draw the choice of which repeats are blocked; at first the usual one for the model."""
+    """Draw the choice of which repeats are blocked, initially the model's default."""
     unit, usual = sentence.unit, no_repeat_ngram_size(sentence.loaded)
     follow_default(_NO_REPEAT, usual)
     chosen: int = pick(
@@ -141,7 +141,7 @@ def _prefix_line(sentence: SentenceRun, search: Search) -> None:
 
 
 def _tree(sentence: SentenceRun, search: Search, tree: BeamTree, limit: int) -> BeamNode:
-    """Draw the tree; returns the chosen node."""
+    """Draw the tree and return the chosen node."""
     drawn = draw_tree(tree, sentence.loaded.target, beam_size=search.beam_size, limit=limit)
     place = _place(search, tree)
 
@@ -169,7 +169,7 @@ def _tree(sentence: SentenceRun, search: Search, tree: BeamTree, limit: int) -> 
 
 
 def _place(search: Search, tree: BeamTree) -> Place:
-    """The user's place in the tree; at first the first token of the best sentence, after the last step."""
+    """The user's place in the tree; initially the best sentence's first token, after the last step."""
     last = tree.nodes[-1].position
     best = tree.path(tree.leaves[0])[min(tree.n_given, last)].index
     node = _position(_NODE, search, len(tree.nodes), best)
@@ -178,7 +178,7 @@ def _place(search: Search, tree: BeamTree) -> Place:
 
 
 def _position(name: str, search: Search, length: int, default: int) -> int:
-    """A position below `length` from the address; the default for anything else."""
+    """Read an index below `length` from the address; the default for anything else."""
     match whole_numbers(remembered(name, str(default), search)):
         case [position] if position < length:
             return position
@@ -188,7 +188,7 @@ def _position(name: str, search: Search, length: int, default: int) -> int:
 def _ids_through(tree: BeamTree, node: BeamNode) -> tuple[int, ...]:
     """The ids of a sentence that passes through a node, without its end token.
 
-    Later tokens change nothing before them, so one run of the model serves all nodes of a sentence.
+    Later tokens don't affect earlier ones, so one run of the model serves all nodes of a sentence.
     """
     returned = (leaf for leaf in tree.leaves if node in tree.path(leaf))
     end = next(returned, None)

@@ -1,7 +1,7 @@
-"""What the Decode page keeps: searches and sampled sentences, shared; and each user's place in a search.
+"""State of the Decode page: searches and sampled sentences, shared; and each user's place in a search.
 
-That place (the prefix that the search starts from, the step, the node, the sampler's settings) has no widget:
-`viz.address` keeps it.
+The place (the prefix that the search starts from, the step, the node, the sampler's settings) has no widget:
+`viz.address` stores it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _PREFIX, _EARLIER = "beam_prefix", "earlier prefixes"
 
 @dataclass(frozen=True)
 class Search:
-    """What determines a search: hashable, so it is the search's key in the cache.
+    """Everything that determines a search: hashable, and so its cache key.
 
     Attributes:
         choice: the model.
         text: the source or prompt.
         prefix: ids that every target starts with.
         beam_size: hypotheses kept at each step.
-        alpha: of the length penalty.
-        no_repeat: length of token sequences that may not repeat, where there are no settings.
-        settings: the model's own, where the search follows them.
+        alpha: strength of the length penalty.
+        no_repeat: length of n-grams that may not repeat, if `settings` is None.
+        settings: the model's own settings, if the search uses them.
     """
 
     choice: ModelChoice
@@ -72,7 +72,7 @@ def tree_of(asked: Search) -> BeamTree:
 def sampled_target(
     choice: ModelChoice, text: str, prefix: tuple[int, ...], settings: Reshaping, seed: int
 ) -> Target:
-    """A target sampled after a prefix.
+    """A target sampled from a prefix on.
 
     Raises:
         SentenceError: the sentence can't be run.
@@ -93,7 +93,7 @@ def run_of_ids(choice: ModelChoice, text: str, ids: tuple[int, ...], *, ends: bo
 
     Args:
         choice, text: the model, and its source or prompt.
-        ids: of the target, without start and end tokens.
+        ids: the target's ids, without start and end tokens.
         ends: True if the target ends after them.
 
     Raises:
@@ -112,12 +112,12 @@ def _source(choice: ModelChoice, text: str) -> EncodedSentence:
 
 
 def right_translations(choice: ModelChoice, text: str) -> list[str]:
-    """The correct translations of a model's example sentence; none for any other sentence."""
+    """The correct translations of a model's example sentence; empty for any other sentence."""
     return right_answers_of(choice.name).get(clean(text), [])
 
 
 def longest_prefix(choice: ModelChoice, text: str) -> int:
-    """The most tokens that a search can start after, with at least one still to come.
+    """The length of the longest prefix that a search can start from, which leaves room for one token.
 
     Raises:
         SentenceError: the sentence can't be run.
@@ -126,9 +126,9 @@ def longest_prefix(choice: ModelChoice, text: str) -> int:
 
 
 def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, ...]:
-    """The prefix that this user has chosen for the targets of a sentence, at most `longest` ids.
+    """The prefix that this user has chosen for a sentence's targets, at most `longest` ids.
 
-    Ids that can't be in a prefix are left out.
+    Ids that can't be in a prefix are dropped.
     """
     written = remembered(_PREFIX, "", (choice, text))
     if not written:
@@ -141,7 +141,7 @@ def current_prefix(choice: ModelChoice, text: str, longest: int) -> tuple[int, .
 
 
 def search_after(prefix: Sequence[int]) -> None:
-    """Restart the search after these ids; `go_back` undoes it. To be called from a callback."""
+    """Restart the search from this prefix; `go_back` undoes it. To be called from a callback."""
     st.session_state.setdefault(_EARLIER, []).append(st.session_state[_PREFIX])
     st.session_state[_PREFIX] = ",".join(map(str, prefix))
 
@@ -153,5 +153,5 @@ def go_back() -> None:
 
 
 def search_from_the_beginning() -> None:
-    """Restart the search at its first token. To be called from a callback."""
+    """Restart the search without a prefix. To be called from a callback."""
     st.session_state[_PREFIX] = ""

@@ -1,4 +1,4 @@
-"""A beam search in the form that its view draws."""
+"""A beam search in the form that the tree view draws."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ STOPPED: dict[Ending, str] = {
     "limit": " … (stopped at the limit)",
     "positions": " … (stopped at the model's last position)",
 }
-"""Appended to a sentence, by the reason for its end."""
+"""Appended to a sentence, depending on why it ended."""
 
 
 @dataclass(frozen=True)
 class DrawnTree:
-    """The arguments of the view; its nodes have the indices of the tree's."""
+    """The arguments of the view; nodes have the same indices as in the tree."""
 
     nodes: list[TreeNode]
     hypotheses: list[ReturnedHypothesis]
@@ -33,7 +33,7 @@ class DrawnTree:
 
 
 def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> DrawnTree:
-    """Prepare a search for its view; `limit` is the most tokens that a search can start after."""
+    """Prepare a search for the view; `limit` is the length of the longest prefix that it can start from."""
     verdicts = Verdicts(tree, coder, beam_size)
     depths = range(1 + tree.nodes[-1].position)
     by_depth = [[node for node in tree.nodes if node.position == depth] for depth in depths]
@@ -56,7 +56,7 @@ def draw_tree(tree: BeamTree, coder: Coder, *, beam_size: int, limit: int) -> Dr
 
 
 def _cut(nodes: list[BeamNode], verdicts: Verdicts) -> float | None:
-    """The score below which everything was pruned; None where an end with a better score was pruned too."""
+    """The score below which all were pruned; None if an end with a better score was pruned too."""
     cut = verdicts.cuts.get(nodes[0].position)
     pruned = [node.score for node in nodes if node.fate == "pruned"]
     return None if cut is None or any(score > cut for score in pruned) else cut
@@ -78,7 +78,7 @@ def _node(node: BeamNode, verdicts: Verdicts, limit: int) -> TreeNode:
 
 
 def _numbers(node: BeamNode) -> list[tuple[str, str]]:
-    """The numbers of a node: name and value."""
+    """A node's numbers, as (name, value)."""
     if node.parent is None:
         return []
     return [

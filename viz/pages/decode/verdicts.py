@@ -1,4 +1,4 @@
-"""The fate of each token in a beam search, in a sentence with the numbers that decided it."""
+"""The fate of each token in a beam search, in one sentence with the numbers that decided it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from viz.figures.labels import visible
 from viz.figures.numbers import MINUS, number
 
 _MOST_LISTED = 5
-"""Blocked tokens that are named."""
+"""Most blocked tokens that are named."""
 
 
 def percent(probability: float) -> str:
-    """Format a probability in percent, a small one in scientific notation."""
+    """Format a probability in percent, small ones in scientific notation."""
     if probability >= 0.0001:
         return f"{100 * probability:.2f} %"
     return f"{100 * probability:.1e} %".replace("-", MINUS)
@@ -24,7 +24,7 @@ class Verdicts:
     """Explains why each node of a tree was kept, pruned or finished.
 
     Attributes:
-        cuts: the lowest score kept, by position; no entry where none was kept.
+        cuts: by position, the lowest score kept; no entry if none was kept.
     """
 
     def __init__(self, tree: BeamTree, coder: Coder, beam_size: int) -> None:
@@ -50,12 +50,12 @@ class Verdicts:
         return self._tree.n_candidates[node.position - self._tree.n_given]
 
     def why(self, node: BeamNode) -> str:
-        """The sentence about a node."""
+        """Explain a node's fate in a sentence."""
         says = {"given": self._given, "pruned": self._pruned, "finished": self._finished, "kept": self._kept}
         return says[node.fate](node) + self._closed(node)
 
     def _closed(self, node: BeamNode) -> str:
-        """The tokens blocked after a node, or a note that it was the only one allowed."""
+        """Say which tokens were blocked after a node, or that nothing else was allowed."""
         if node.position == self._tree.forced_at:
             return " Nothing else was allowed: at the limit the end is forced, at no cost."
         if node.index in self._tree.misspelling:
@@ -111,7 +111,7 @@ class Verdicts:
         return f"{rank}, but lost at the next step: {self._best_continuation(node)}"
 
     def _descendants(self, node: BeamNode) -> list[BeamNode]:
-        """The node and everything kept after it."""
+        """The node and all its descendants that were kept."""
         found = [node]
         for at in found:
             found += [child for child in self._children.get(at.index, []) if child.fate == "kept"]
@@ -144,7 +144,7 @@ class Verdicts:
 
 
 def _sentences(places: Sequence[int]) -> str:
-    """Name the returned sentences that pass through a node, with the verb."""
+    """Name the returned sentences that pass through a node, with their verb."""
     if len(places) == 1:
         return f"Returned sentence {places[0]} goes"
     return f"Returned sentences {', '.join(map(str, places[:-1]))} and {places[-1]} go"

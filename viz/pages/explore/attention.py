@@ -1,4 +1,4 @@
-"""The attention of one run: the viewer, and the words about what it shows."""
+"""The attention of one run: the viewer, and a description of what it shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from viz.session import RunKey, load_model, run_of
 from viz.viewer.viewer_run import ViewerRun, view_run
 
 BEFORE = "the run before"
-"""Name of the previously explored run, for comparison where both have the same number of tokens."""
+"""Name of the previously explored run, offered for comparison if its attentions have the same shapes."""
 _EXPLORED = "explored"
 
 
@@ -44,7 +44,7 @@ def attention_section(sentence: SentenceRun) -> None:
 
 
 def _before(sentence: SentenceRun) -> dict[str, Callable[[], ViewerRun]]:
-    """The run before this one, if the two can be compared cell by cell."""
+    """The previously explored run, if the two can be compared cell by cell."""
     trace = sentence.run.trace
     shapes = [
         (n_layers(trace, name), *attention_record(trace, name, 0).weights.shape) for name in attentions(trace)

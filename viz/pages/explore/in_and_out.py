@@ -37,7 +37,7 @@ WORDLESS = (
 
 
 def output_line(sentence: SentenceRun) -> None:
-    """Draw the sentence that the model wrote, which the rest of the page explains."""
+    """Draw the sentence that the model generated, which the rest of the page explains."""
     run = sentence.run
     if not run.steps:
         st.markdown(WORDLESS.format(d_model=sentence.config.d_model))

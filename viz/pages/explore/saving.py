@@ -29,7 +29,7 @@ WHOLE_LAYER = ("layer", "map")
 
 
 def file_name(choice: Choice) -> str:
-    """The name of a figure's files, without an extension."""
+    """The name of a figure's files, without extension."""
     by = "-by-word" if choice.by == "word" else ""
     head = "-all-heads" if choice.view in WHOLE_LAYER else f"-head{choice.head}"
     return f"{choice.attention}-attention-{choice.measure}{by}-layer{choice.layer}{head}"
@@ -40,7 +40,7 @@ def save_view(sentence: SentenceRun, viewed: ViewerRun, choice: Choice) -> None:
 
     Args:
         sentence: the sentence and its run.
-        viewed: the same run, as the viewer has it.
+        viewed: the same run, prepared for the viewer.
         choice: the viewer's current choice.
     """
     heading = page.Heading(sentence.text, sentence.run.translation, sentence.loaded.name)
@@ -71,7 +71,7 @@ def figure(sentence: SentenceRun, choice: Choice) -> go.Figure:
 
 
 def _maps(sentence: SentenceRun, choice: Choice) -> AttentionMaps:
-    """The maps of the chosen layer and measure, between tokens or words as chosen."""
+    """The maps of the chosen layer and measure, per token or per word."""
     run = sentence.run
     measures: dict[str, Measure] = {"weights": "weights", "scores": "scores", "masked": "masked"}
     maps = attention_maps(

@@ -1,4 +1,4 @@
-"""The run that Explore's viewer shows, for the sentence on the page or for one in an address."""
+"""The run in Explore's viewer, for the sentence on the page or for one in an address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def key_in_address(values: Mapping[str, str]) -> RunKey:
     """The run that an address asks for.
 
     Raises:
-        CheckpointError, ConfigError, DeviceError: there is no such model.
+        CheckpointError, ConfigError, DeviceError: the model doesn't exist or can't be opened.
     """
     choice = model_in_address(values)
     return RunKey(choice, *texts_in_address(load_model(choice), values))
@@ -28,7 +28,7 @@ def key_in_address(values: Mapping[str, str]) -> RunKey:
 def viewed_run(
     key: RunKey, run: Run, others: Mapping[str, Callable[[], ViewerRun]] | None = None
 ) -> ViewerRun:
-    """Prepare a run for the viewer, comparable with random weights and with `others` by name."""
+    """Prepare a run for the viewer; it can be compared with random weights and with `others`, by name."""
     loaded = load_model(key.choice)
     twin = {TWIN: lambda: view_run(twin_run(*key, RANDOM_SEED), loaded)}
     return view_run(run, loaded, {**twin, **(others or {})})

@@ -1,6 +1,6 @@
-"""Guess the bug: a seed picks a mistake, which is made unnamed, and the reader says which it is.
+"""Guess the bug: a seed picks a mistake, which is not named, and the reader says which it is.
 
-Before the guess nothing on the page names it: widgets, figures and views have names that fit every mistake.
+Nothing on the page reveals it before the guess: widgets, figures and views are named alike for every mistake.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from viz.viewer.viewer_run import view_run
 from viz.widgets import LARGEST_SEED, clamp_choice, in_a_row, pick_button, pick_seed, set_choice
 
 SEED, LEVEL = "bug", "bug_level"
-"""Names in the address."""
+"""Query parameters."""
 LEVELS: Mapping[Level, str] = {1: "1", 2: "2", 3: "3"}
 LEVELS_NOTE = "1 shows at once, 2 needs a look at the right picture, 3 is subtle."
 NAMES = ("The model as it should be", "The patient")
@@ -139,7 +139,7 @@ def _verdict(broke: Broke, guessed: Mistake, sentence: SentenceRun) -> None:
     if first_parted(broke.changes) is not None:
         compared(broke.broken, first_changed(broke), key="verdict_picture")
     if st.button("Open this mistake in the lab", key="open", on_click=open_mistake, args=(mistake.name,)):
-        st.rerun()  # the switch is drawn outside this fragment
+        st.rerun()  # the mode switch is drawn outside this fragment
 
 
 def _against(broke: Broke, guessed: Mistake, sentence: SentenceRun) -> None:
@@ -162,7 +162,7 @@ def _against(broke: Broke, guessed: Mistake, sentence: SentenceRun) -> None:
 
 
 def _where(broke: Broke) -> str:
-    """Say where the runs first differ, and where most."""
+    """Say where the runs first differ, and where they differ most."""
     first = first_parted(broke.changes)
     if first is None:
         return "No recorded number of this run differs. Look at what the model writes by itself."

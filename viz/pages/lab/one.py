@@ -20,7 +20,7 @@ from viz.pages.shared.sentence import SentenceRun, run_or_warn
 
 @st.fragment
 def mistake_view(sentence: SentenceRun) -> None:
-    """Draw the picked mistake, made in the model on the sentence."""
+    """Draw the chosen mistake, applied to the model and the sentence."""
     config = sentence.config
     mistake = pick_mistake(config)
     st.header(mistake.title)

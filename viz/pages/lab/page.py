@@ -1,4 +1,4 @@
-"""Lab: mistakes that published implementations make, made in the chosen model on the reader's sentence."""
+"""Lab: mistakes of published implementations, made in the chosen model on the reader's sentence."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The lab's choices, all in the address: to break the model or to guess, and which mistake."""
+"""The lab's choices, all in the address: whether to break the model or to guess, and which mistake."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from viz.pages.lab.mistakes.mistake import Mistake
 from viz.widgets import in_a_row, pick_button, set_choice
 
 MODE, MISTAKE = "lab", "mistake"
-"""Names in the address."""
+"""Query parameters."""
 _LIST = "list of mistakes"
 BREAK, GUESS = "break", "guess"
 
 
 def pick_mode() -> str:
-    """Draw the switch between breaking the model and guessing. The address of a patient names no mistake."""
+    """Draw the switch between the modes. When guessing, the address must not name the mistake."""
     mode = pick_button(in_a_row(), "What to do", {BREAK: "Break it", GUESS: "Guess the bug"}, key=MODE)
     if mode == GUESS:
         address.write(MISTAKE, "", "")
@@ -28,7 +28,7 @@ def pick_mode() -> str:
 def pick_mistake(config: TransformerConfig) -> Mistake:
     """Draw the list of all mistakes, unfit ones included, and a button for the next.
 
-    The address has the mistake's name: its label in the list depends on the model.
+    The address has the mistake's name, as its label in the list depends on the model.
     """
     names = list(MISTAKES)
     fit = [mistake.name for mistake in fitting(config)] or names

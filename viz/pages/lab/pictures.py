@@ -1,4 +1,4 @@
-"""Where a broken run differs from the sound one: a bar per stage, and the picture that changes most."""
+"""Where a broken run differs from the sound one: one bar per stage, and the picture that changes most."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def stage_figure(broke: Broke) -> None:
 
 
 def pictures(broke: Broke) -> None:
-    """Draw the picture that changes most, or first, for both runs on one colour scale."""
+    """Draw the picture that changes most or first, for both runs and with the same colour scale."""
     if broke.broken.reading is not None:
         readings(broke.broken.reading, key="reading")
         return
@@ -59,7 +59,7 @@ def pictures(broke: Broke) -> None:
 
 
 def most_changed(broke: Broke) -> Change:
-    """The head, embedding or norm that is farthest from the sound one."""
+    """The head, embedding or norm that differs most from the sound run."""
     whole = [c for c in broke.changes if c.path.endswith(SHOWN[1:]) and not c.missing]
     return max([*broke.head_changes, *whole], key=lambda change: change.size)
 

@@ -22,16 +22,16 @@ _BROKEN, _COMPLAINTS, _GUESSES = "broken in the lab", "complaints in the lab", "
 MOST_BROKEN = 3
 """Broken runs cached per user: the current one, the guessed one, the previous one."""
 MOST_COMPLAINTS = 40
-"""Models whose complaints are cached per user: small, and a second's work each."""
+"""Models whose complaints are cached per user: each is small, but takes a second to compute."""
 
 
 @dataclass(frozen=True)
 class Broke:
-    """A mistake made in a model and a sentence.
+    """A mistake applied to a model and a sentence.
 
     Attributes:
         mistake: the mistake.
-        choice: the model, as caches know it.
+        choice: the sound model, as a cache key.
         case: the sound model and its run.
         broken: the effect of the mistake.
         symptom: the number that reveals it.
@@ -55,14 +55,14 @@ class Broke:
 
 
 def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
-    """Make a mistake in a model, and run a sentence in it.
+    """Apply a mistake to a model, and run the sentence with it.
 
     Args:
         mistake: one that fits the model.
         sentence: the sound model with its run.
 
     Raises:
-        SentenceError: for a sentence that the broken model can't be run on.
+        SentenceError: if the broken model can't run the sentence.
     """
 
     def compute() -> Broke:
@@ -74,7 +74,7 @@ def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
 
 
 def new_findings(broke: Broke) -> list[Finding]:
-    """The doctor's complaints about a broken model that the sound one does not get, the worst first.
+    """The doctor's findings on the broken model that the sound one doesn't have, worst first.
 
     Empty if the model itself is sound.
     """
@@ -87,13 +87,13 @@ def new_findings(broke: Broke) -> list[Finding]:
 
 
 def _complaints(choice: ModelChoice, name: str, loaded: LoadedModel) -> tuple[Finding, ...]:
-    """Problems and warnings of a model, by the mistake's name (empty for the sound model)."""
+    """Problems and warnings of a model, cached under the mistake's name, or "" for the sound model."""
     key = choice, name
     return _kept(_COMPLAINTS, MOST_COMPLAINTS, key, lambda: examine_model(loaded).of("problem", "warning"))
 
 
 def _kept(shelf: str, most: int, key: Hashable, compute: Callable[[], Result]) -> Result:
-    """A result of this user, computed now unless it is one of the latest on its shelf."""
+    """Get one of a user's results from its cache, or compute it; the cache keeps the `most` last used."""
     kept: dict[Any, Any] = st.session_state.setdefault(shelf, {})
     found: Result = kept.pop(key) if key in kept else compute()
     kept[key] = found
@@ -103,11 +103,11 @@ def _kept(shelf: str, most: int, key: Hashable, compute: Callable[[], Result]) -
 
 
 def guess_of(about: Hashable) -> str | None:
-    """The mistake that this user has guessed for a patient; None before the guess."""
+    """The name of the mistake that this user guessed for a patient; None before the guess."""
     found: str | None = st.session_state.get(_GUESSES, {}).get(about)
     return found
 
 
 def keep_guess(about: Hashable, name: str) -> None:
-    """Keep a guess. To be called from a callback."""
+    """Store a guess. To be called from a callback."""
     st.session_state.setdefault(_GUESSES, {})[about] = name

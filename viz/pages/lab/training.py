@@ -17,12 +17,12 @@ from viz.widgets import in_a_row, pick_button
 WITH, WITHOUT = "with", "without"
 TRAINED = {WITH: "With the mistake", WITHOUT: "As it should be"}
 STEPS = 600
-"""Updates after which Reverse is nearly always right, in less than a minute on most machines."""
+"""Enough to learn Reverse almost perfectly, in less than a minute on most machines."""
 _COURSES = "courses in the lab"
 
 
 def leak_section(mistake: Mistake) -> None:
-    """Draw a live run with or without the mistake, together with the curve of the other."""
+    """Draw a live run with or without the mistake, along with the other one's curves."""
     st.subheader("Train with it")
     st.markdown(
         "A model that is trained with this mistake sees the answers: its loss falls to nearly 0, and nothing "
@@ -35,9 +35,9 @@ def leak_section(mistake: Mistake) -> None:
 
 
 def other_course(training: LiveTraining) -> tuple[str, LearningCurves] | None:
-    """The latest curves of a run that differs only by the mistake, and a name; None if there are none.
+    """The name and curves of the latest run that differs only in the mistake; None if there is none.
 
-    This run's curves are stored for the other.
+    Also stores this run's curves for the other.
     """
     kept: dict[str, tuple[TrainingPlan, LearningCurves]] = st.session_state.setdefault(_COURSES, {})
     own = training.plan.model.leak

@@ -80,7 +80,7 @@ def _pick(trace: Trace) -> tuple[NormRecord, int]:
 
 
 def _pick_head(record: NormRecord) -> int | None:
-    """The chosen head of a norm within heads; None for a norm of whole vectors."""
+    """The chosen head, if the norm is applied per head; None for a norm of whole vectors."""
     if record.input.dim() == 3:
         return None
     label = "Head of keys and values" if record.path.endswith("k_norm") else "Head"
@@ -88,7 +88,7 @@ def _pick_head(record: NormRecord) -> int | None:
 
 
 def _in_words(path: str) -> str:
-    """A norm's path, such as encoder.layers.0.self_attn_norm, in words."""
+    """Describe a norm's path, such as encoder.layers.0.self_attn_norm, in words."""
     if path in OUTSIDE:
         return OUTSIDE[path]
     stack, *parts = path.split(".")
@@ -122,7 +122,7 @@ def _formula(norm: NormNumbers, formula: str, token: int, dimension: int) -> str
 
 
 def _filled(text: str, norm: NormNumbers, stage: str) -> str:
-    """Fill the ranges of a stage's statistics over the tokens into a sentence."""
+    """Insert the ranges of a stage's statistics over the tokens into a sentence."""
     return text.format(mean=span(norm.means[stage]), spread=span(norm.spreads[stage]))
 
 

@@ -22,7 +22,7 @@ MOST_PARAMETERS = 100_000_000
 
 
 def _norm_position(config: TransformerConfig) -> tuple[str, str]:
-    """What the position of the norms means, and the formula of one sublayer (section 3.1)."""
+    """Explain the position of the norms, and give the formula of one sublayer (section 3.1)."""
     words = NORMS[config.norm]
     weakened = "" if config.residual_scale == 1 else rf"{config.residual_scale:g} \cdot "
     if config.norm_position == "post":

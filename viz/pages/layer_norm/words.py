@@ -1,4 +1,4 @@
-"""The three kinds of norm in words and formulas."""
+"""Texts and formulas for the three kinds of norm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NormWords:
-    """The words about one kind of norm.
+    """The texts about one kind of norm.
 
     Attributes:
         name: its name in formulas.
@@ -15,7 +15,7 @@ class NormWords:
         what: which statistics of a token's own numbers it uses.
         formula: LaTeX for one dimension d.
         look: what to notice in the normalized numbers, with placeholders for their `mean` and `spread`.
-        made: what gamma and beta do, with the same placeholders for the numbers after them.
+        made: the effect of gamma and beta, with the same placeholders for the numbers after them.
         learned: caption of the picture of gamma and beta.
     """
 

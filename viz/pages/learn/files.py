@@ -1,4 +1,4 @@
-"""A lesson as a file, and the small file that brings a reader's answers back."""
+"""Save a lesson as a file; save a reader's answers and open them again."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def save_lesson(name: str, lesson: Lesson, subject: Subject) -> None:
 
 
 def come_back() -> None:
-    """Offer to save what was read and answered, and to open it again."""
+    """Offer to save what was read and answered, and to open such a file."""
     with st.expander("Come back another day", key="come_back"):
         st.markdown(
             "What you have read and answered is kept while this page is open in your browser, and nowhere "
@@ -102,9 +102,9 @@ def _open_file() -> None:
 
 
 def _take(found: Progress) -> None:
-    """Add a file's answers, and take its sentence and model."""
+    """Merge a file's answers, and switch to the model and sentence that most of them are about."""
     progress().take(found)
-    st.session_state[_UPLOADS] += 1  # another box, which is empty
+    st.session_state[_UPLOADS] += 1  # a new, empty uploader
     about = Counter((given.model, given.text) for given in found.answers.values()).most_common(1)
     for (model, text), _ in about:
         if model in shipped_models():

@@ -42,7 +42,7 @@ END = "To take away"
 def lesson_view(name: str, subject: Subject) -> None:
     """Draw a lesson at the reader's step."""
     if st.session_state[LESSON] != name:
-        st.rerun()  # the whole page: a button of this fragment has led to another lesson
+        st.rerun()  # rerun the whole page: a button in this fragment opened another lesson
     lesson = lessons()[name]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(f"{lesson.number}. {lesson.title}", width="stretch")

@@ -1,4 +1,4 @@
-"""Buttons from a lesson to other pages, in the state that it discussed."""
+"""Buttons that open other pages in the state that the lesson discussed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from viz.viewer.viewer_run import view_run
 from viz.widgets import set_choice
 
 VIEWED = ("explore",)
-"""The pages whose state is the viewer's choice."""
+"""Pages whose state is the attention viewer's choice."""
 
 
 def onward_links(ways: Sequence[Onward], subject: Subject) -> None:
-    """Draw a button for each."""
+    """Draw a button for each suggestion."""
     for number, way in enumerate(ways):
         clicked = st.button(way.label, key=f"onward {number}", on_click=_prepare, args=(way, subject))
         if clicked:
             page = PAGES / way.page.replace("-", "_") / "page.py"
-            st.switch_page(page, query_params={})  # as set by the callback
+            st.switch_page(page, query_params={})  # keep the state that the callback has set
 
 
 def _prepare(way: Onward, subject: Subject) -> None:
-    """Put the other page into the state."""
+    """Set the other page's state."""
     told = way.said(subject)
     if way.page in VIEWED:
         keep(read_choice(told, view_run(subject.run, subject.loaded)))

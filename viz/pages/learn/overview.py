@@ -1,4 +1,4 @@
-"""All lessons: the question of each, and the reader's progress."""
+"""All lessons: what each answers, and how far the reader has got."""
 
 from __future__ import annotations
 

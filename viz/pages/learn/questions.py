@@ -24,17 +24,17 @@ from viz.pages.learn.session import ALL, CLASS, answer_to, is_shown, keep_answer
 from viz.session import current_theme
 
 WRITTEN = 100
-"""A range up to this number is shown; a larger one only guards against typos."""
+"""A range is shown if it ends at or below this; a larger one only guards against typing errors."""
 
 
 def ask(lesson: str, question: Question, subject: Subject, known: set[str]) -> bool:
-    """Draw a question, and the prediction next to the right answer; return True once that is revealed.
+    """Draw a question, its answer controls and, once revealed, the verdict; True if it is revealed.
 
     Args:
         lesson: its name.
         question: the question.
-        subject: its subject.
-        known: terms that have been explained in the text above; see `linked`.
+        subject: what it is about.
+        known: terms already explained in the text above; see `linked`.
     """
     given = answer_to(lesson, question, subject)
     is_for_class = bool(st.session_state.get(CLASS))

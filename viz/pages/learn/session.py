@@ -15,12 +15,12 @@ from viz.pages.shared.sentence import SentenceRun
 from viz.session import ModelChoice, RunKey, current_choice
 
 LESSON, STEP, CLASS, ALL = "lesson", "step", "class", "answers"
-"""Names in the address: the lesson, its step, a class's answer shown, all answers shown."""
+"""Query parameters: lesson, step, whether a teacher reveals each answer, whether all are revealed."""
 _SUBJECT, _PROGRESS, _SHOWN = "lesson subject", "lesson progress", "lesson answers shown"
 
 
 def subject_of(sentence: SentenceRun) -> Subject:
-    """The subject of a sentence, cached with everything computed from it until it changes."""
+    """The subject of a sentence, cached with everything computed from it until the sentence changes."""
     kept: tuple[RunKey, Subject] | None = st.session_state.get(_SUBJECT)
     if kept is None or kept[0] != sentence.key:
         kept = sentence.key, Subject(sentence.loaded, sentence.run, sentence.text)
@@ -40,13 +40,13 @@ def model_said(choice: ModelChoice) -> str:
 
 
 def progress() -> Progress:
-    """The steps that this reader read and the answers they gave."""
+    """The steps that this reader has read and the answers they gave."""
     kept: Progress = st.session_state.setdefault(_PROGRESS, Progress())
     return kept
 
 
 def answer_to(lesson: str, question: Question, subject: Subject) -> Answer | None:
-    """The prediction for this subject; None without a valid one."""
+    """What was predicted for this subject; None if nothing was, or if the question doesn't accept it."""
     kept = progress().answers.get((lesson, question.name))
     if kept is None or (kept.model, kept.text) != (model_said(current_choice()), subject.text):
         return None
@@ -59,12 +59,12 @@ def keep_answer(lesson: str, question: Question, subject: Subject, answer: Answe
 
 
 def show_answer(lesson: str, question: Question) -> None:
-    """Show a class the answer to a question. To be called from a callback."""
+    """Reveal the answer to a question to a class. To be called from a callback."""
     st.session_state.setdefault(_SHOWN, set()).add((lesson, question.name))
 
 
 def is_shown(lesson: str, question: Question) -> bool:
-    """True once a class was shown the answer to a question."""
+    """True if the answer to a question has been revealed to a class."""
     return (lesson, question.name) in st.session_state.get(_SHOWN, ())
 
 
@@ -74,12 +74,12 @@ def note_read(lesson: str, step: int) -> None:
 
 
 def steps_read(name: str) -> int:
-    """The number of steps of a lesson that were read."""
+    """The number of steps of a lesson that have been read."""
     return sum(lesson == name for lesson, _ in progress().read)
 
 
 def open_lesson(name: str) -> None:
-    """Go to the first unread step of a lesson; to the list of all for "".
+    """Go to the first unread step of a lesson, or to the list of all for "".
 
     To be called from a callback, or before the page is drawn.
     """
@@ -89,11 +89,11 @@ def open_lesson(name: str) -> None:
 
 
 def follow_term(name: str, *, is_here: bool) -> None:
-    """Go to the lesson about a term that was clicked.
+    """Open the lesson about a term that was clicked.
 
     Args:
-        name: the lesson's name; any other text is ignored.
-        is_here: True while the page of the lessons is being drawn.
+        name: the lesson's name; anything else is ignored.
+        is_here: True if the Learn page is being drawn.
     """
     if name not in lessons():
         return
@@ -103,7 +103,7 @@ def follow_term(name: str, *, is_here: bool) -> None:
 
 
 def invitation() -> str:
-    """Markdown that offers the first lesson to users who have read none; else empty."""
+    """Markdown that offers the first lesson to a reader who has read none; else empty."""
     name, lesson = next(iter(lessons().items()))
     if progress().read:
         return ""
@@ -111,7 +111,7 @@ def invitation() -> str:
 
 
 def after(name: str) -> tuple[str, Lesson] | None:
-    """The lesson that follows one; None after the last."""
+    """The lesson that follows this one; None after the last."""
     names = list(lessons())
     place = names.index(name) + 1
     return (names[place], lessons()[names[place]]) if place < len(names) else None

@@ -36,9 +36,9 @@ class BatchRun:
     """The typed sentences as one batch in the chosen model, for all sections of the page.
 
     Attributes:
-        config: of the model.
-        trace: what the model computed.
-        theme: the user's colours.
+        config: the model's configuration.
+        trace: everything that the model computed.
+        theme: the colours of the user's browser.
     """
 
     config: TransformerConfig
@@ -47,12 +47,12 @@ class BatchRun:
 
     @property
     def has_padding(self) -> bool:
-        """True for a model with a padding token."""
+        """True if the model has a padding token."""
         return self.config.pad_id >= 0
 
 
 def batch_box() -> BatchRun | None:
-    """Draw the box and run its lines as one batch; None if that fails, which the page explains."""
+    """Draw the box and run its lines as one batch; None if that fails, and the page then says why."""
     loaded = current_model()
     boxes = boxes_of(loaded)
     st.text_area(

@@ -16,7 +16,7 @@ from viz.run_figures.masks import mask_figure
 from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
 
 FIRST_QUERY = 2
-"""The initial query: it has keys before and after it."""
+"""The query shown initially: it has keys before and after it."""
 MASKS: dict[Mask, str] = {"padding": "Padding", "causal": "Causal", "combined": "Combined"}
 
 

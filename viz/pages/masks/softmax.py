@@ -17,7 +17,7 @@ from viz.widgets import HEAD
 
 
 def softmax_section(batch: BatchRun, attention: Attention, sentence: int, query: int) -> None:
-    """Draw one row of one head, for a sentence of the batch and the position of the query."""
+    """Draw one row of one head: the one of `query` in a sentence of the batch."""
     trace = batch.trace
     st.header("One query, with and without the mask")
     left, right = st.columns(2)
@@ -53,7 +53,7 @@ def _change(lost: float, all_open: bool) -> str:
 
 
 def _formula(row: SoftmaxRow) -> str:
-    """The weight of the strongest open key, over the open keys and over all; m is its own score."""
+    """The weight of the highest-scoring open key, among open keys and among all; m is its score."""
     if not row.allowed.any():
         return r"\text{no key is open: the weights are all } 0"
     key = int(np.where(row.allowed, row.scores, -np.inf).argmax())

@@ -20,7 +20,7 @@ KINDS = {
     "none": " The chosen model does nothing of the kind: its attention knows no positions, and only a "
     "causal mask, if there is one, lets it tell earlier from later.",
 }
-"""By `TransformerConfig.positions`; each follows the sentence about the paper."""
+"""By `TransformerConfig.positions`; each text follows the sentence about the paper."""
 
 loaded, theme = current_model(), current_theme()
 kind = loaded.model.config.positions

@@ -1,4 +1,4 @@
-"""Relative positions: the bias that each head of the chosen model adds to a score for the distance."""
+"""Relative positions: the bias by distance that each head of the chosen model adds to its scores."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _pick(sentence: SentenceRun, layers: int) -> tuple[int, int, int, int]:
 
 
 def _on_parts(config: TransformerConfig) -> str:
-    """A note on which dimensions and layers are rotated, if not all."""
+    """Say which numbers are rotated, and which bases the layers have, if not all are alike."""
     said = ""
     if config.rotary_dims:
         said = f" This model turns only the first {config.rotary_dims} of a head's {config.d_head} numbers."
@@ -96,7 +96,7 @@ def _on_parts(config: TransformerConfig) -> str:
 
 
 def _on_stretching(config: TransformerConfig, base: float) -> str:
-    """Why pairs rotate more slowly than in the original training; "" if none does."""
+    """Say why wavelengths are longer than the base implies; "" if they are not."""
     if config.rotary_stretch == 1 or base != config.position_base:
         return ""
     times = f"{config.rotary_stretch:g} times longer than the base implies"

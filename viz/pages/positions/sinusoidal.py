@@ -48,7 +48,7 @@ class Encoding:
 
     Attributes:
         values: (length, d_model).
-        base: of the wavelengths.
+        base: base of the wavelengths.
         position: the chosen row.
         pair: the chosen pair of dimensions.
         layout: where sines and cosines are.
@@ -64,23 +64,23 @@ class Encoding:
 
     @property
     def length(self) -> int:
-        """Positions."""
+        """Number of positions."""
         return len(self.values)
 
     @property
     def width(self) -> int:
-        """Dimensions, d_model."""
+        """Number of dimensions, d_model."""
         return self.values.shape[1]
 
     @property
     def wavelengths(self) -> NDArray[np.float64]:
-        """Positions per full turn of each pair."""
+        """Wavelength of each pair, in positions."""
         lengths: NDArray[np.float64] = encoding_wavelengths(self.width, self.base, self.layout).numpy()
         return lengths
 
     @property
     def power(self) -> str:
-        """The exponent of the chosen pair, with its numbers."""
+        """The exponent of the chosen pair, with its numbers filled in."""
         if self.layout == "halves_to_base":
             return f"{self.pair} / {max(self.width // 2 - 1, 1)}"
         return f"{2 * self.pair} / {self.width}"

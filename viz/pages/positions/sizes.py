@@ -57,7 +57,7 @@ def sizes_section(sentence: SentenceRun) -> None:
 
 
 def _remarks(config: TransformerConfig, ratio: float) -> str:
-    """Notes on this model's input; `ratio` is the length of embeddings over that of encodings."""
+    """Say what else this model does to its input; `ratio` is the embeddings' length over the encodings'."""
     remarks = []
     if config.embedding_scale:
         by = "√d_model" if config.embedding_scale is True else f"{config.embedding_factor:g}"

@@ -1,4 +1,4 @@
-"""Scenes saved as a page, and opened from a file, which are added to the current ones or replace them."""
+"""Save scenes as a page; open scenes from a file, adding them to the current ones or replacing them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _offer(found: list[Scene], name: str) -> None:
 
 def _take(scenes: list[Scene]) -> None:
     put_scenes(scenes)
-    st.session_state[_UPLOADS] += 1  # a new, empty box
+    st.session_state[_UPLOADS] += 1  # a new, empty uploader
 
 
 def _scenes(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Scenes: views that a user has kept, to order, present, save and open."""
+"""Scenes: views that a user has saved, to order, present, save and open."""
 
 import streamlit as st
 

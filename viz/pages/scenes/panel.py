@@ -1,4 +1,4 @@
-"""Scenes in the sidebar of every page: keep a moment, present them all."""
+"""Scenes in the sidebar of every page: save the current view, present all scenes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def panel(url_path: str) -> None:
     """Draw the panel; every page needs it, since it presents the scenes.
 
     Args:
-        url_path: of the page that it is drawn on.
+        url_path: path of the page on which it is drawn.
     """
     page = page_of(url_path)
     scenes_panel(

@@ -1,4 +1,4 @@
-"""Scenes as one HTML file: the run and the choices of each."""
+"""Scenes as one HTML file with their runs and choices."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from viz.viewer.packed import pack_run
 from viz.viewer.page import Heading, PageScene, ShownRun, page_overhead, scenes_page
 
 Report: TypeAlias = Callable[[float, str], object]
-"""Receives the finished share of the work, from 0 to 1, and the current step."""
+"""Called with the share of the work done, from 0 to 1, and the current step."""
 _EXPLORE = "explore"
 _REFUSALS = (CheckpointError, ConfigError, DeviceError, SentenceError)
-"""The refusals of the app, whose messages are for users."""
+"""The app's errors whose messages are written for users."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class SavedPage:
     """A page of scenes.
 
     Attributes:
-        content: of the file.
+        content: the HTML file.
         n_scenes: number of scenes.
-        n_shown: number of scenes with the viewer of their run.
+        n_shown: number of scenes that show their run in the viewer.
     """
 
     content: bytes
@@ -65,7 +65,7 @@ def make_page(scenes: Sequence[Scene], report: Report) -> SavedPage:
 
 
 def _run_key(scene: Scene) -> RunKey | str:
-    """The run of a scene, or the reason why there is none."""
+    """The run of a scene, or the reason why the page can't show one."""
     if scene.page != _EXPLORE:
         return f"This scene is on the page {TITLES[scene.page]}, whose pictures need the app."
     missing = lack(scene)
@@ -80,7 +80,7 @@ def _run_key(scene: Scene) -> RunKey | str:
 
 
 def _shown(key: RunKey, scenes: Sequence[Scene], count: int, runs: int, report: Report) -> list[PageScene]:
-    """The scenes of one run, which is number `count` of `runs`."""
+    """The scenes of one run: the run number `count` of `runs`, counted from 0."""
     label = f"Run {count + 1} of {runs}"
     report(count / runs, f"{label} …")
 
@@ -106,7 +106,7 @@ def _because(reason: object) -> str:
 
 
 def _without_run(scene: Scene, why: str) -> PageScene:
-    """A scene that lists its choices, and says where to find it in the app."""
+    """A scene that lists its choices and says how to open it in the app."""
     address = f"{scene.page}?{urlencode(scene.choices, doseq=True)}"
     is_short = len(address) <= LONGEST
     where = "at this address:" if is_short else "from the file of scenes."
@@ -122,7 +122,7 @@ def _without_run(scene: Scene, why: str) -> PageScene:
 
 
 def _chosen(scene: Scene) -> tuple[tuple[str, str], ...]:
-    """The choices other than the model and the sentence, by readable names."""
+    """The choices other than the model and the sentence, with readable names."""
     texts = {name: "\n".join(values) for name, values in scene.choices.items() if any(values)}
     return tuple(
         (name.replace("_", " "), text)

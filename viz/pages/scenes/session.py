@@ -39,13 +39,13 @@ def put_scenes(scenes: Sequence[Scene]) -> None:
 
 
 def revision() -> int:
-    """How often this session has changed the scenes; 0 before the first change."""
+    """The number of times this session has changed the scenes."""
     changes: int = st.session_state.get(_REVISION, 0)
     return changes
 
 
 def note() -> str:
-    """Why the last moment was not kept; "" if it was."""
+    """Why the last view was not saved or the last change not made; "" if it was."""
     return str(st.session_state.get(_NOTE, ""))
 
 
@@ -57,11 +57,11 @@ def history_steps() -> int:
 
 
 def keep_moment(page: str, moment: JSON) -> None:
-    """Keep what the user sees now. To be called from a callback.
+    """Save what the user sees now as a scene. To be called from a callback.
 
     Args:
         page: one of `TITLES`.
-        moment: from the browser, untrusted: the caption and the scroll position.
+        moment: the caption and the scroll position, from the browser and so untrusted.
     """
     try:
         if not isinstance(moment, dict):
@@ -77,7 +77,7 @@ def keep_moment(page: str, moment: JSON) -> None:
 
 
 def replace_scenes(changed: JSON) -> None:
-    """Set the scenes as the user has changed them in the browser. To be called from a callback."""
+    """Set the scenes after the user has changed them in the browser. To be called from a callback."""
     try:
         put_scenes(scenes_of(changed))
     except SceneError as error:
@@ -85,7 +85,7 @@ def replace_scenes(changed: JSON) -> None:
 
 
 def restore_scenes(remembered: JSON) -> None:
-    """Restore the scenes that the browser kept across a reload. To be called from a callback."""
+    """Restore the scenes that the browser stored across a reload. To be called from a callback."""
     if revision() == 0:
         try:
             put_scenes(scenes_of(remembered))
@@ -94,7 +94,7 @@ def restore_scenes(remembered: JSON) -> None:
 
 
 def scene_data(scene: Scene) -> dict[str, Any]:
-    """A scene for the browser: its data, its title, and the missing model if there is one."""
+    """A scene for the browser: its data, its title, and a message if its model is missing."""
     return {"scene": scene.data(), "title": scene.title, "lack": lack(scene)}
 
 
@@ -111,8 +111,8 @@ def lack(scene: Scene) -> str:
 
 
 def _current_view(page: str) -> dict[str, Any]:
-    """All values of the address, with those that it leaves out because they are defaults or too long."""
-    # A projector's large type belongs to the room, not to the moment.
+    """All values in the address, and those omitted from it because they are defaults or too long."""
+    # A projector's large type is a setting of the room, not part of the view.
     choices: dict[str, Any] = {
         name: st.query_params.get_all(name) for name in st.query_params if name != LARGE
     }
@@ -132,6 +132,6 @@ def _texts_of(page: str) -> tuple[str, ...]:
 
 
 def page_of(url_path: str) -> str:
-    """The page with a path in the address; "" for one that shows no model."""
+    """The page at a path of the address; "" if it doesn't show a model."""
     page = url_path or next(iter(TITLES))
     return page if page in TITLES else ""

@@ -1,7 +1,7 @@
-"""The viewer of a run's attention on a page, and where its choice is kept.
+"""The viewer of a run's attention on a page, and the state of its choice.
 
-The choice is kept in the session under its names in the address, so an address restores it, and pages that
-show the same thing follow each other.
+The choice is stored in the session under its names in the address, so an address restores it and pages with
+the same choice stay in step.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from viz.viewer.viewer_run import ViewerRun
 _COUNTED = ("layer", "head")
 _OWNER = "owner of the cell of "
 _OWNED = ("cell", "locked")
-"""Parts of a choice that mean nothing for another owner."""
+"""Parts of a choice that are dropped when the owner changes."""
 TERMS = ("query", "key", "score", "mask", "softmax", "weight")
-"""Linked terms in the headings of a cell's arithmetic."""
+"""Terms linked to their explanations in the headings of a cell's arithmetic."""
 MOST_PIECES = 8
-"""Pieces per answer of the server; a browser asks for no more at a time."""
+"""Most pieces per answer; a browser asks for no more at a time."""
 
 
 def viewer(
@@ -44,12 +44,12 @@ def viewer(
 
     Args:
         viewed: the run.
-        key: of the view on the page.
-        prefix: of the names of the choice; viewers with the same prefix share their choice.
+        key: the view's identity on the page.
+        prefix: prefix of the choice's names; viewers with the same prefix share their choice.
         first: the choice before the user makes one.
         owner: what a chosen cell belongs to; the cell is dropped when it changes.
         views: the views to offer.
-        options: of `viz.viewer.frames.run_frame`.
+        options: further arguments of `viz.viewer.frames.run_frame`.
     """
     first = first or default_choice(viewed)
     choice = _chosen(viewed, prefix, first, owner, views)
@@ -80,18 +80,18 @@ def viewer(
 def keep(choice: Choice, prefix: str = "") -> None:
     """Set the user's choice. To be called from a callback."""
     for name, text in choice.written().items():
-        # Numbers, as in the other pages' lists of layers and heads.
+        # As numbers, like those in the other pages' lists of layers and heads.
         st.session_state[key_of(prefix, name)] = int(text) if name in _COUNTED else text
 
 
 def _chosen(viewed: ViewerRun, prefix: str, first: Choice, owner: Hashable, views: Sequence[str]) -> Choice:
-    """The choice of the user or the address, as far as this run allows it; it is written to the address."""
+    """The choice of the user or the address, limited to what this run has; it is written to the address."""
     values: dict[str, str | int] = {}
     for name in NAMES:
         key = key_of(prefix, name)
         if address.is_to_be_read(key):
             st.session_state[key] = _read(key, name)
-        # Set again, or it would vanish with another page's picker of this name.
+        # Set again, or it would be lost together with another page's picker of this name.
         values[key] = st.session_state[key] = st.session_state[key]
     known = _OWNER + prefix
     if st.session_state.get(known, owner) != owner:
@@ -113,17 +113,17 @@ def choice_in_address(
     first: Choice | None = None,
     views: Sequence[str] = VIEWS,
 ) -> Choice:
-    """The choice in the values of an address, as far as a run allows it; see `viewer`."""
+    """The choice in the values of an address, limited to what a run has; see `viewer`."""
     own = {name: values.get(key_of(prefix, name), "") for name in NAMES}
     return read_choice({name: value for name, value in own.items() if value != ""}, viewed, first, views)
 
 
 def key_of(prefix: str, name: str) -> str:
-    """The key of a part of the choice; "heads" is taken by the sidebar's number of heads."""
+    """The key of a part of the choice; "heads" itself is taken by the sidebar's number of heads."""
     return f"{prefix}lines" if name == "heads" else prefix + name
 
 
 def _read(key: str, name: str) -> str | int:
-    """A part of the choice in the address; "" where it has none."""
+    """Read a part of the choice from the address; "" if it isn't there."""
     text = address.read(key, "")
     return int(text) if name in _COUNTED and text.isdecimal() and len(text) < 10 else text

@@ -1,4 +1,4 @@
-"""What each attention does and what to look for in it, in words of ours."""
+"""Descriptions of what each attention does, and what to look for in it."""
 
 from transformer.analysis.attention_maps import Attention
 from transformer.model.config import Kind
@@ -21,7 +21,7 @@ ALONE: dict[Attention, str] = {
     "decoder": "**Self-attention.** Each {unit} looks at itself and the {unit}s before it, to choose the "
     "*next* one. The causal mask closes what comes later: when the {unit} was written, it did not exist yet.",
 }
-"""The same for a model with one stack."""
+"""The same, for a model with a single stack."""
 
 LOOK: dict[Attention, str] = {
     "encoder": "neighbours (stripes next to the diagonal), the same {unit} (the diagonal), a column that all "
@@ -34,7 +34,7 @@ LOOK: dict[Attention, str] = {
     "languages differ in order (noun before adjective); where two rows look at one source {unit}, the target "
     "needs two {unit}s for it.",
 }
-"""What to find in a translator from English to Italian."""
+"""What to look for in a translator from English to Italian."""
 
 LOOK_ANYWHERE: dict[Attention, str] = {
     "encoder": "neighbours (stripes next to the diagonal), the same {unit} (the diagonal), a column that all "
@@ -46,13 +46,13 @@ LOOK_ANYWHERE: dict[Attention, str] = {
     "{unit} by {unit}. Where it bends, the two differ in order; where two rows look at one source {unit}, "
     "the target may need two {unit}s for it; a column that all rows share is an attention sink.",
 }
-"""What to find in any model."""
+"""What to look for in any model."""
 
 BY_WORD = (
     "The model itself works on sub-words: here the sub-words of a key are added up and those of a query are "
     "averaged, so each row still sums to 1."
 )
-"""Added where words stand for their sub-words."""
+"""Added when words stand for their sub-words."""
 CROSS_BY_WORD = (
     "The row of a word with several sub-words shows where the model looks while it chooses the rest of the "
     "word and the beginning of the next one."
@@ -69,5 +69,5 @@ def what(attention: Attention, unit: Unit, *, by_words: bool, kind: Kind = "enco
 
 
 def look_for(attention: Attention, unit: Unit, *, into_italian: bool = True) -> str:
-    """Say what to look for in an attention, in a model from English to Italian or in any other."""
+    """Say what to look for in an attention of a translator from English to Italian, or of any other model."""
     return (LOOK if into_italian else LOOK_ANYWHERE)[attention].format(unit=unit)

@@ -1,4 +1,4 @@
-"""The text next to the pictures, in the same form on every page. It is ours, without users' text."""
+"""The text next to the pictures, in the same form on every page; it contains no users' text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from viz.glossary import linked
 
 
 def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., Any], path: str = "") -> None:
-    """Draw an explanation, the formula with this run's numbers, what to look at, and the code's place.
+    """Draw an explanation, the formula with this run's numbers, what to look at, and where the code is.
 
     Args:
-        what: what the picture shows, in two or three sentences. Markdown of ours.
-        look: what to look at. Markdown of ours.
-        formula: LaTeX of ours with the numbers filled in; "" for none.
+        what: what the picture shows, in two or three sentences; our own Markdown.
+        look: what to look at; our own Markdown.
+        formula: our own LaTeX with the numbers filled in; "" for none.
         computed: the function that computed the numbers.
-        path: of the recorded tensor or module, if there is one.
+        path: path of the recorded tensor or module, if there is one.
     """
     prose(what)
     if formula:
@@ -32,7 +32,7 @@ def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., 
 
 
 def prose(markdown: str) -> None:
-    """Draw Markdown of ours, with each term linked to its explanation."""
+    """Draw our own Markdown, with each term linked to its explanation."""
     st.markdown(linked(markdown))
 
 
@@ -44,7 +44,7 @@ def computed_by(function: Callable[..., Any], path: str = "") -> None:
 
 @lru_cache(maxsize=256)
 def source_of(function: Callable[..., Any]) -> str:
-    """The "file:line name" of a function or class of this project, relative to its folder."""
+    """The location of a function or class, as "file:line name", relative to the project's folder."""
     plain = inspect.unwrap(function)
     file = Path(inspect.getfile(plain)).resolve()
     shown = file.relative_to(CODE) if file.is_relative_to(CODE) else Path(file.name)

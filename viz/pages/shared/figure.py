@@ -20,9 +20,9 @@ FILES = {
     "html": ("HTML page", "text/html", export.to_html),
     "csv": ("CSV numbers", "text/csv", export.to_csv),
 }
-"""By file extension: label in the menu, MIME type, and the function that writes the file."""
+"""By file extension: menu label, MIME type, and the function that writes the file."""
 IMAGES = ("png", "svg")
-"""Files that only Chromium can draw."""
+"""File types that only Chromium can draw."""
 
 
 def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
@@ -30,9 +30,9 @@ def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:
 
     Args:
         figure: from `viz.figures`.
-        name: of the saved files; letters, digits and dashes.
-        caption: one sentence of ours about the picture; Markdown, so never with users' text.
-        key: the figure's identity on the page; the menu's is derived from it.
+        name: name of the saved files; letters, digits and dashes.
+        caption: one sentence about the picture; Markdown, so it must not contain users' text.
+        key: the figure's identity on the page; the menu's key is derived from it.
     """
     file = {"filename": export.file_name(name, "png").removesuffix(".png"), "scale": 2}
     config = export.CONFIG | {"toImageButtonOptions": file}
@@ -53,12 +53,12 @@ def save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> N
 def _save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> None:
     """Offer a figure as PNG, SVG and HTML, and its numbers as CSV.
 
-    The figure is made when the menu is opened, and a file when its button is clicked. The menu is a
+    The figure is made when the menu is opened, and each file when its button is clicked. The menu is a
     fragment: opening it redraws nothing else.
 
     Args:
         make_figure: returns the figure, in the current theme.
-        name: of the files; letters, digits and dashes.
+        name: name of the files; letters, digits and dashes.
         key: the menu's identity on the page.
     """
     about = "Save this figure or its numbers"

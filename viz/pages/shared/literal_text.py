@@ -12,7 +12,7 @@ _SIGNS = re.compile(r"[\\`*{}\[\]#~|<>$:]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def refused(title: str, error: Exception) -> None:
-    """Say that something can't be done (Markdown of ours), and why (an untrusted message)."""
+    """Say what can't be done (our own Markdown), and why (an untrusted message)."""
     with st.container(border=True):
         st.warning(title)
         literal(str(error))
@@ -21,7 +21,7 @@ def refused(title: str, error: Exception) -> None:
 def escaped(text: str) -> str:
     """Escape text for a label, which is Markdown, and make invisible characters visible.
 
-    An underscore inside a word needs no escape, which a screen reader would read aloud.
+    An underscore inside a word is left as it is: a screen reader would read the escape aloud.
     """
     return _SIGNS.sub(r"\\\g<0>", visible_in_full(text))
 

@@ -1,4 +1,4 @@
-"""The choice of a model: the options of the sidebar, and the choice in an address."""
+"""The choice of a model: the sidebar's options, and the choice in an address."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LAYERS = (1, 2, 3, 4, 5, 6)
 HEADS = (1, 2, 4, 8, 16)
 D_MODELS = (32, 64, 128, 256, 512)
 FIRST_SIZES = RandomSizes(encoder_layers=2, decoder_layers=2, n_heads=4, d_model=128, seed=0)
-"""The sizes of a random model at first."""
+"""Initial sizes of a random model."""
 
 Option = TypeVar("Option")
 
 
 def model_in_address(values: Mapping[str, str]) -> ModelChoice:
-    """The model that the values of an address choose; missing and impossible ones become the defaults."""
+    """The model that an address chooses; missing and impossible values become the defaults."""
     name = _option(values.get(MODEL), models())
     sizes = None
     if name == RANDOM:
@@ -42,6 +42,6 @@ def _sizes(values: Mapping[str, str]) -> RandomSizes:
 
 
 def _option(written: str | None, options: Sequence[Option], first: Option | None = None) -> Option:
-    """The option with this text; the default where there is none."""
+    """The option with this text; the default if there is none."""
     default = options[0] if first is None else first
     return next((option for option in options if str(option) == written), default)

@@ -39,12 +39,12 @@ def describe(config: TransformerConfig, n_parameters: int) -> str:
 
 
 def token_unit(loaded: LoadedModel) -> Unit:
-    """What a token of a model is; "sub-word" if it is one on either side."""
+    """What a token of a model is; "sub-word" if its two sides differ."""
     return loaded.source.unit if loaded.source.unit == loaded.target.unit else "sub-word"
 
 
 def count(n_parameters: int) -> str:
-    """Format a number of parameters, large ones in millions."""
+    """Format a number of parameters, large numbers in millions."""
     return f"{n_parameters / 1e6:.1f} M" if n_parameters >= 100_000 else f"{n_parameters:,}"
 
 
@@ -62,7 +62,7 @@ def in_words(summary: ModelSummary) -> str:
 
 
 def introduction(loaded: LoadedModel) -> str:
-    """Say on the first page what to type and what the model does with it. Markdown of ours."""
+    """Say on the first page what to type and what the model does with it; our own Markdown."""
     config = loaded.model.config
     if not config.has_generator:
         return WITHOUT_WORDS
@@ -76,7 +76,7 @@ def goes_into_italian(loaded: LoadedModel) -> bool:
 
 
 def why_no_decoding(loaded: LoadedModel) -> str:
-    """Say why a model writes no sentences; "" for one that does. Text of ours."""
+    """Say why a model generates no sentences; "" if it does. Our own text."""
     config = loaded.model.config
     if not config.n_decoder_layers:
         return (
@@ -115,7 +115,7 @@ def target_noun(loaded: LoadedModel) -> str:
 
 
 def source_placeholder(loaded: LoadedModel) -> str:
-    """The placeholder in the empty box."""
+    """The placeholder of the empty box."""
     if reads_ids(loaded):
         return "For example 5 17 4; then press Enter"
     what = "the beginning of a text" if loaded.model.config.kind == "decoder-only" else "a sentence"
@@ -123,7 +123,7 @@ def source_placeholder(loaded: LoadedModel) -> str:
 
 
 def typing_note(loaded: LoadedModel) -> str | None:
-    """Help for the box, if it needs any; plain text or Markdown of ours."""
+    """Help for the box if it needs any; plain text or our own Markdown."""
     if reads_ids(loaded):
         return NUMBERS_NOTE
     if loaded.model.config.kind == "encoder-only" and mask_token(loaded) is not None:
@@ -132,13 +132,13 @@ def typing_note(loaded: LoadedModel) -> str | None:
 
 
 def mask_token(loaded: LoadedModel) -> str | None:
-    """How a masked word is typed; None for a model without a mask token or a generator."""
+    """The text to type for a masked word; None for a model without a mask token or a generator."""
     mask = loaded.source.special_tokens.mask
     return loaded.source.token(mask) if mask is not None and loaded.model.config.has_generator else None
 
 
 def kind_examples(loaded: LoadedModel) -> list[str]:
-    """Examples for a model that has none of its own."""
+    """Examples for a model that comes with none."""
     config = loaded.model.config
     if reads_ids(loaded):
         return [example_ids(loaded, n) for n in (5, 9)]
@@ -155,7 +155,7 @@ def _languages(loaded: LoadedModel) -> tuple[str, str] | None:
 
 
 def _named(source: str | None, target: str | None) -> tuple[str, str] | None:
-    """Name two languages by their codes, falling back on the codes; None unless both are given."""
+    """Name two languages by their codes, or by the codes alone if unknown; None unless both are given."""
     if source is None or target is None:
         return None
     return LANGUAGES.get(source, source), LANGUAGES.get(target, target)

@@ -27,17 +27,17 @@ def save_button(
     """Draw the button. It is a fragment: a click redraws nothing else.
 
     Args:
-        label: the button's.
+        label: the button's label.
         make: returns the content of the file; its NoChromiumError is shown.
         file_name: the name that the browser proposes.
         mime: MIME type of the file.
         key: the button's identity on the page.
         about: one sentence about the file.
-        is_primary: draw it as the main button of its place.
+        is_primary: draw it as the primary button.
         is_wide: make it as wide as its container.
     """
     width: Literal["stretch", "content"] = "stretch" if is_wide else "content"
-    waiting = f"{key}_waiting"  # until the browser reports the file: the page may run again before
+    waiting = f"{key}_waiting"  # until the browser reports that it has the file: the page may rerun before
     with st.container(width=width, gap=None):
         if st.button(label, key=key, type="primary" if is_primary else "secondary", help=about, width=width):
             try:

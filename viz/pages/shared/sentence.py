@@ -36,20 +36,20 @@ FORCING_NOTE = (
 )
 WORDLESS_NOTE = "This model has no generator, so it can't write: its decoder reads what you type here."
 PATIENCE_SECONDS = 0.3
-"""Longer waits show their progress."""
+"""Longer waits show a progress bar."""
 
 
 @dataclass(frozen=True)
 class SentenceRun:
-    """A sentence in the chosen model: made once per run of a page, and handed to each of its sections.
+    """A sentence in the chosen model: made once per run of a page, and passed to each of its sections.
 
     Attributes:
-        choice: the model, as caches know it.
+        choice: the model, as a cache key.
         loaded: the model.
         text: the source or prompt, as typed.
-        target: the target as typed; "" where the model writes its own.
-        run: the model's run of them.
-        theme: the user's colours.
+        target: the target as typed; "" if the model generates it.
+        run: the model's run of both.
+        theme: the colours of the user's browser.
     """
 
     choice: ModelChoice
@@ -61,7 +61,7 @@ class SentenceRun:
 
     @property
     def key(self) -> RunKey:
-        """What determines the run."""
+        """Everything that determines the run."""
         return RunKey(self.choice, self.text, self.target)
 
     @property
@@ -78,10 +78,10 @@ class SentenceRun:
 def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) -> SentenceRun | None:
     """Draw the box, and run the sentence in it.
 
-    Returns None where there is no run, or its sentence is too long for the page; the page then says why.
+    Returns None if there is no run or the sentence is too long for the page; the page then says why.
 
     Args:
-        with_target: also draw a box for the target; without it the model writes its own.
+        with_target: also draw a box for the target; without one the model generates it.
         most_tokens: the most tokens per side on a page that shows all of them at once.
     """
     choice, loaded = current_choice(), current_model()

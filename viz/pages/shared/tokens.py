@@ -34,7 +34,7 @@ def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -
 
 
 def show_steps(run: Run, coder: Coder, *, key: str, title: str, forced: bool = False) -> None:
-    """Draw the target step by step, each token with the best alternatives; `forced`: the user typed it."""
+    """Draw the target step by step, each token with its best alternatives; `forced`: the user typed it."""
     decoding_steps(
         [_output_step(coder, step) for step in run.steps],
         colors=current_theme(),
@@ -71,7 +71,7 @@ def _special_tokens(read: Input) -> list[StripToken]:
 
 
 def _output_step(coder: Coder, step: DecodingStep) -> OutputStep:
-    """A step, with its tokens by name."""
+    """A step for the view, with its tokens by name."""
     return OutputStep(
         text=visible(coder.token(step.token_id)),
         probability=step.probability,
@@ -84,7 +84,7 @@ def _output_step(coder: Coder, step: DecodingStep) -> OutputStep:
 
 
 def _first_tokens(run: Run) -> list[str]:
-    """The tokens that the decoder reads before the target; none without a decoder."""
+    """The tokens that the decoder reads before the target; empty without a decoder."""
     if run.decoder_input is None:
         return []
     tokens = run.decoder_input.tokens

@@ -1,4 +1,4 @@
-"""A stage's matrices as drawn: large ones in part."""
+"""A stage's matrices as drawn; large ones are cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from viz.pages.step_by_step.stages.stage import ALL, Axis, Link, Matrix, Stage
 from viz.pages.step_by_step.stages.way import Way
 
 MOST_ROWS, MOST_COLUMNS = 256, 256
-"""Most cells drawn per side: more would be smaller than a pixel."""
+"""Most rows and columns drawn: more cells would be smaller than a pixel."""
 
 
 def pictures_of(stage: Stage, way: Way) -> list[Picture]:
@@ -40,7 +40,7 @@ def _axis(axis: Axis, most: int) -> PictureAxis:
 
 
 def _is_followed(matrix: Matrix, stage: Stage, way: Way) -> bool:
-    """True if the rows belong to the stack that predicts, one of whose rows is followed."""
+    """True if the matrix has the rows of the predicting stack, one of which is followed."""
     if way.writer == "encoder" and stage.stack is not None:
         return False
     is_its = stage.stack in (None, way.writer) and matrix.rows.title in ("token", "query")

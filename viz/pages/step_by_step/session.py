@@ -1,4 +1,4 @@
-"""The reader's position: the part of the model, the stage, and whether it plays."""
+"""The reader's position: the part of the model, the stage, and whether the stages play."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from viz.pages.step_by_step.stages.way import Way
 from viz.widgets import HEAD, Draw, in_a_row, pick, pick_button
 
 STAGE, SIDE, ROW = "stage", "side", "row"
-"""Names in the address: the stage, the stack whose layer is walked, the row whose next token is followed."""
+"""Query parameters: the stage, the stack whose layer is walked, the row whose next token is followed."""
 SLIDER = "stage_slider"
 SECONDS_A_STAGE = 3.0
-"""Seconds per stage while it plays: enough to see what changed and to read the formula."""
+"""Seconds per stage while playing: enough to see what changed and to read the formula."""
 LEFT_SECONDS = 30.0
-"""After this long without a tick the reader has been on another page, and playing stops."""
+"""Playing stops after this long without a tick: the reader was on another page."""
 _PLAYED_AT, _PLAYED = "time of the stage that is played", "what is played"
 
 STACK_LABELS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
@@ -53,7 +53,7 @@ def _list(width: int) -> Draw:
 def _pick_row(way: Way) -> int:
     """Draw the list of rows whose next token can be followed."""
     start, tokens = first_row(way), way.tokens(way.writer)
-    # A masked language model's own row: its first mask or, without one, the first token of the sentence.
+    # The row that a masked language model predicts: its first mask or else its first token.
     steps = way.run.steps if way.writer == "encoder" else ()
     return pick(
         _list(190),
@@ -67,7 +67,7 @@ def _pick_row(way: Way) -> int:
 
 
 def current_stage(stages: Sequence[Stage]) -> int:
-    """The number of the current stage."""
+    """The index of the current stage."""
     names = [stage.name for stage in stages]
     name = remembered(STAGE, names[0])
     return names.index(name) if name in names else 0
@@ -85,7 +85,7 @@ def slide(names: Sequence[str]) -> None:
 
 
 def jump(way: Way, path: str) -> None:
-    """Go to the first stage of a block of the drawing, in its own stack. To be called from a callback."""
+    """Go to the first stage of a block of the drawing, switching stacks if needed. For callbacks."""
     stack = path.split(".")[0]
     if stack in STACK_LABELS and ".layers." in path and stack != way.stack:
         other: Stack = "decoder" if stack == "decoder" else "encoder"
@@ -110,16 +110,16 @@ def play(names: Sequence[str], subject: Hashable) -> None:
 
 
 def stop_playing() -> None:
-    """Stay at this stage."""
+    """Stop at this stage."""
     st.session_state.pop(_PLAYED_AT, None)
 
 
 def play_on(names: Sequence[str], at: int, subject: Hashable) -> int:
-    """The stage to show now: the next one if this one was shown long enough. Playing stops at the last.
+    """The stage to show now: the next one once this one was shown long enough. Playing stops at the last.
 
     Args:
         at: the stage shown.
-        subject: what is walked; of another one nothing plays.
+        subject: what is being walked; playing stops when it changes.
     """
     if not is_playing():
         return at

@@ -35,7 +35,7 @@ def show_stage(stage: Stage, number: int, n_stages: int, way: Way, theme: Theme)
 
 
 def _where(stage: Stage, way: Way) -> str:
-    """The part of the model that a stage belongs to."""
+    """Name the part of the model that a stage belongs to."""
     if stage.stack is None:
         return "" if way.writer == "encoder" else ", after the last layer"
     if stage.is_summary or ".layers." not in stage.block:
@@ -59,7 +59,7 @@ def _index(index: object) -> str:
 
 
 def _code(code: Sequence[Lines]) -> None:
-    """Draw the statements with their places, and the functions around them to unfold."""
+    """Draw the statements with their locations, each with an expander for its function."""
     seen: set[tuple[str, int]] = set()
     for lines in code:
         st.markdown(f"Computed by `{lines.place}` in `{lines.function}`")
@@ -72,7 +72,7 @@ def _code(code: Sequence[Lines]) -> None:
 
 
 def numbered(source: str, first: int) -> str:
-    """Number lines as in their file and remove common indentation."""
+    """Number lines as in their file, and remove their common indentation."""
     lines = dedent(source).split("\n")
     width = len(str(first + len(lines) - 1))
     return "\n".join(f"{number:>{width}}  {line}" for number, line in enumerate(lines, first))

@@ -1,4 +1,4 @@
-"""The controls, the current stage, and the drawing that locates it."""
+"""The controls, the current stage, and the drawing that locates it in the model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from viz.theme import Theme
 
 @st.fragment
 def walk(sentence: SentenceRun) -> None:
-    """Draw the current stage; while it plays, a clock calls this again."""
+    """Draw the current stage; while it plays, a clock calls this repeatedly."""
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with bar:
         way = pick_way(sentence.loaded, sentence.run)

@@ -33,7 +33,7 @@ CROSS: dict[str, str] = {
     "sort": "rows with one strong cell each and no fixed path: the next symbol in order, wherever it is. "
     "Change the order of your symbols, and the path changes with it.",
 }
-"""What to look for in the cross-attention of the tasks of digits and letters."""
+"""What to look for in the cross-attention, for the tasks with digits and letters."""
 SELF_ATTENTION: dict[Attention, str] = {
     "encoder": "stripes next to the diagonal, from which a symbol learns its position; or columns that all "
     "rows share. A task of one symbol at a time needs little of this: compare it with the start of training.",
@@ -108,9 +108,9 @@ def _pick(
     name: str,
     note: str,
 ) -> Option:
-    """Draw a list that follows the task's default until the user chooses something else.
+    """Draw a list that follows the task's default until the user chooses another option.
 
-    A mapping shows its values.
+    If the options are a mapping, its values are the labels.
     """
     key, choices = f"train_{name}", list(options)
     follow_default(key, default)

@@ -1,4 +1,4 @@
-"""All heads of a model at one step of its training, and one of them large."""
+"""All heads of a model at one step of its training, and one of them enlarged."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def heads_section(
 
     Args:
         loaded: the model at that step.
-        own: its run with the target that it writes itself.
+        own: its run with the target that it generates.
         given: its run with another target, if there is one.
         targets: labels of both targets, by "given" and "own".
         unit: what a token of the model is.
-        look_for: returns what to look for in an attention, in Markdown of ours.
+        look_for: returns what to look for in an attention, as our own Markdown.
         note: what the choice between the targets means.
         key: prefix of the keys of the picker and the viewer.
     """

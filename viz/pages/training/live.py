@@ -39,7 +39,7 @@ from viz.text_session import SYMBOLS, WORDS, cleaned_text, examples_of, texts_to
 from viz.widgets import clamp_choice
 
 LOOK_EVERY = 1.5
-"""Seconds between two looks at a run that is active."""
+"""Seconds between two checks of an active run."""
 SYMBOLS_NOTE = (
     "The digits 0 to 9 and the letters a to z. Capital letters are read as lowercase; spaces are ignored."
 )
@@ -63,7 +63,7 @@ def live_tab() -> None:
 
 @st.fragment
 def watch(plan: TrainingPlan, comparison: Comparison = no_comparison) -> None:
-    """Draw the training run as it is now; while it runs, a clock repeats this. `plan` is the next run's."""
+    """Draw the training run as it is now; a clock repeats this while it runs. `plan` is the next run."""
     training = current_training()
     status = None if training is None else training.status
     _buttons(plan, status)
@@ -88,7 +88,7 @@ def watch(plan: TrainingPlan, comparison: Comparison = no_comparison) -> None:
 
 
 def _buttons(plan: TrainingPlan, status: Status | None) -> None:
-    """Draw the buttons that apply now; `status` is None without a training run."""
+    """Draw the buttons that currently apply; `status` is None if there is no training run."""
     with st.container(horizontal=True):
         if status is None:
             st.button("Start", on_click=start_training, args=(plan,))
@@ -112,7 +112,7 @@ def _buttons(plan: TrainingPlan, status: Status | None) -> None:
 
 
 def _state(training: LiveTraining, status: Status, plan: TrainingPlan) -> None:
-    """Draw the state of the training in a line and a bar."""
+    """Draw the status of the training run in a line, with a progress bar."""
     steps = training.curves().history.steps
     step = steps[-1] if steps else 0
     words = {
@@ -171,7 +171,7 @@ def _course(training: LiveTraining, other: tuple[str, LearningCurves] | None) ->
 
 
 def _sentence(training: LiveTraining) -> LiveRuns | None:
-    """Run a sentence in the model as it is now, or as saved at an earlier step."""
+    """Run a sentence in the current model, or in one saved at an earlier step."""
     text = _sentence_box(training.task)
     moment = _pick_moment(training)
     try:
@@ -193,7 +193,7 @@ def _sentence(training: LiveTraining) -> LiveRuns | None:
 
 
 def _unknown(seen: LiveRuns, task: TaskName) -> None:
-    """Name the unknown symbols, and show where they are in the sentence."""
+    """Name the unknown symbols, and show their positions in the sentence."""
     source, is_translation = seen.own.source, task == "toy-en-it"
     if not is_translation:
         unknown = {token: None for token, is_so in zip(source.tokens, source.unknown, strict=True) if is_so}

@@ -32,7 +32,7 @@ class LiveRuns:
         step: updates so far.
         loaded: the model.
         right: the correct answer as text, if known.
-        own: the run with the target that the model writes itself.
+        own: the run with the target that the model generates.
         given: the run with the correct target, if known.
     """
 
@@ -45,18 +45,18 @@ class LiveRuns:
 
 @st.cache_resource(show_spinner=False)
 def _slots() -> TrainingSlots:
-    """The slots for active training runs: half of the processors are left to the pages."""
+    """The slots for active training runs: half of the processors are left for the pages."""
     return TrainingSlots(max(LEAST_SLOTS, (os.cpu_count() or 1) // 2))
 
 
 @st.cache_resource(scope="session", on_release=UserTraining.close, show_spinner=False)
 def _user_training() -> UserTraining:
-    """The training run of the user, which ends when their browser disconnects."""
+    """The user's training run, which ends when their browser disconnects."""
     return UserTraining(_slots())
 
 
 def current_training() -> LiveTraining | None:
-    """The training run of the user; None before the first. Each call keeps it alive."""
+    """The user's training run; None before the first. Each call keeps it alive."""
     training = _user_training().training
     if training is not None:
         training.keep_alive()
@@ -64,7 +64,7 @@ def current_training() -> LiveTraining | None:
 
 
 def start_training(plan: TrainingPlan) -> None:
-    """Start a training run instead of the current one. To be called from a callback."""
+    """Start a training run, replacing the current one. To be called from a callback."""
     _try(lambda: _user_training().begin(plan))
 
 
@@ -108,7 +108,7 @@ def refusal() -> str:
 def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns | None:
     """The runs of a sentence in the current model (`moment` None), or in one saved at an earlier step.
 
-    None before there is a model. The latest runs are kept, so nothing is computed twice in a row.
+    None if there is no model yet. The latest runs are cached, so that nothing is computed twice in a row.
 
     Raises:
         SentenceError: the sentence can't be run; the message is for users.
@@ -138,19 +138,19 @@ def runs_at(training: LiveTraining, text: str, moment: int | None) -> LiveRuns |
 def right_answer(name: TaskName, text: str, source: EncodedSentence) -> str | None:
     """The correct answer of a task to a sentence, as typed (`text`) and as the model reads it (`source`).
 
-    None if it is unknown: for sentences that are no examples, and for unknown symbols.
+    None if it is unknown: for unknown symbols, or if the sentence is not one of the examples.
     """
     task = TASKS[name]
     if isinstance(task, SymbolTask):
         if any(source.unknown):
-            return None  # sort has no order for them, and no training shows a model what to write
+            return None  # sort can't order them, and no training teaches a model what to write
         return " ".join(task.solve(source.tokens).target)
     known = right_answers_of(name)
     return next(iter(known.get(clean(text), ())), None)
 
 
 def seconds_left(training: LiveTraining, step: int) -> float | None:
-    """The remaining seconds at the pace since the first look at the run; None until that is known."""
+    """The remaining seconds at the pace since this process was first seen; None until that is known."""
     process = (str(training.folder.out), training.process_id)
     now = time.monotonic()
     known, since, first = st.session_state.get(_PACE, (None, now, step))

@@ -10,7 +10,7 @@ from viz.pages.training.choices import TASKS
 from viz.pages.training.live_session import current_training
 
 LOOK_EVERY = 5.0
-"""Seconds between two looks at a training run; each costs the server a fifth of a second."""
+"""Seconds between two checks of a training run; each costs the server a fifth of a second."""
 
 
 def training_note() -> None:
@@ -30,6 +30,6 @@ def _note() -> None:
         state = "is learning"
     else:
         state = "has finished learning" if status == "finished" else "has stopped learning"
-    # No count of updates: the page Training has one, and two clocks would never agree.
+    # No update count: the page Training shows one, and two clocks would never agree.
     st.caption(f"**{TASKS[training.task]}** {state}. See the page Training.")
     clock(LOOK_EVERY if status in ACTIVE else None, key="training_note_clock")

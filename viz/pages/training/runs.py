@@ -1,4 +1,4 @@
-"""The check of a sentence and the measure of a run that both tabs use."""
+"""The length check of a sentence and the probability of a run, for both tabs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def check_length(loaded: LoadedModel, text: str) -> None:
     """Refuse a text that is too long, with advice for pages on which the model can't be changed.
 
     Raises:
-        SentenceError: names the limit.
+        SentenceError: the text exceeds the limit, which the message names.
     """
     n = len(loaded.source.encode(text).ids)
     most = loaded.model.config.max_len - len(loaded.source.frame(()))

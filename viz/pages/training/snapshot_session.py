@@ -1,4 +1,4 @@
-"""What the Training page keeps of a finished training run: snapshots and their runs of a sentence, shared."""
+"""State of the Training page for a finished training run: snapshots and their runs of a sentence, shared."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from transformer.training.snapshots import Snapshots, open_snapshots
 from viz.session import TOP_K, current_choice, run_cache
 
 MOST_SNAPSHOTS = 24
-"""Models that stay open: those of one training run."""
+"""Models kept open: those of one training run."""
 SECONDS_A_STEP = 1.5
-"""During playback: long enough to see what has changed."""
+"""During playback; long enough to see what has changed."""
 
 STEP = "step"
-"""The key of the slider over the snapshots."""
+"""Widget key of the slider over the snapshots."""
 _PLAYED_AT = "time of the played snapshot"
 
 
@@ -30,8 +30,8 @@ class SnapshotRuns:
     """The runs of a sentence in the model at one step.
 
     Attributes:
-        own: the run with the target that the model writes itself.
-        given: the run with the target that the finished model writes: the same at each step, so that the
+        own: the run with the target that the model generates.
+        given: the run with the target that the finished model generates: the same at each step, so that the
             attention of two steps can be compared cell by cell.
         finished: the finished model's own run.
     """
@@ -42,7 +42,7 @@ class SnapshotRuns:
 
 
 def current_snapshots() -> Snapshots | None:
-    """The snapshots of the chosen model, or else of the first shipped model that has any; or None."""
+    """The snapshots of the chosen model, else of the first shipped model that has any, else None."""
     choice = current_choice()
     chosen = [] if choice.random else [choice.name]
     return next(filter(None, map(_snapshots_of, (*chosen, *shipped_models()))), None)
@@ -50,7 +50,7 @@ def current_snapshots() -> Snapshots | None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _snapshots_of(name: str) -> Snapshots | None:
-    """The snapshots of a shipped model, if they exist and can be read."""
+    """The snapshots of a shipped model; None if there are none or they can't be read."""
     try:
         return open_snapshots(name)
     except CheckpointError:
@@ -107,7 +107,7 @@ def is_playing() -> bool:
 
 
 def play(snapshots: Snapshots) -> None:
-    """Play the snapshots from the chosen one on, or from the first after the last. For callbacks."""
+    """Play the snapshots from the chosen one or, after the last, from the first. For callbacks."""
     st.session_state[_PLAYED_AT] = time.monotonic()
     if st.session_state.get(STEP, snapshots.steps[-1]) == snapshots.steps[-1]:
         st.session_state[STEP] = snapshots.steps[0]
@@ -119,7 +119,7 @@ def stop_playing() -> None:
 
 
 def play_on(snapshots: Snapshots) -> None:
-    """Choose the next snapshot if the current one was shown long enough; stop after the last."""
+    """Choose the next snapshot once the current one was shown long enough; stop after the last."""
     now = time.monotonic()
     if not is_playing() or now - st.session_state[_PLAYED_AT] < SECONDS_A_STEP / 2:
         return

@@ -66,7 +66,7 @@ def _which(snapshots: Snapshots) -> None:
 
 @st.fragment
 def _moment(snapshots: Snapshots) -> None:
-    """Draw one snapshot; during playback a clock calls this for one snapshot after the other."""
+    """Draw one snapshot; during playback a clock calls this repeatedly."""
     play_on(snapshots)
     clock(SECONDS_A_STEP if is_playing() else None, key="snapshot_clock")
     chart = st.container()

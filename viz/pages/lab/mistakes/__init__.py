@@ -1,4 +1,4 @@
-"""Mistakes that published implementations of the Transformer make, each on a model and a sentence."""
+"""Mistakes of published implementations of the Transformer, each applied to a model and a sentence."""
 
 from __future__ import annotations
 

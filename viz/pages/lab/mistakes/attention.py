@@ -37,7 +37,7 @@ def _leave_untransposed(model: Transformer) -> None:
 
 @torch.inference_mode()
 def _distance_from_merged(case: Case, trace: Trace) -> float:
-    """The largest distance of an output from W_O applied to that token's concatenated heads."""
+    """The largest relative distance between an attention's output and W_O times its tokens' merged heads."""
     farthest = 0.0
     for path in _attention_paths(trace):
         w_o = case.loaded.model.get_submodule(f"{path}.w_o")
@@ -48,7 +48,7 @@ def _distance_from_merged(case: Case, trace: Trace) -> float:
 
 
 def merged_heads(case: Case, broken: Broken) -> Symptom:
-    """The distance of attention outputs from what each token's own heads give."""
+    """The distance between attention outputs and W_O times each token's own heads."""
     return Symptom(
         what="Distance between an attention's output and its tokens' own heads times W_O, relative",
         sound=_distance_from_merged(case, broken.sound.trace),
@@ -154,7 +154,7 @@ def _leave_unscaled(model: Transformer) -> None:
 
 
 def _scale(trace: Trace) -> float:
-    """Scores in units of q k / sqrt(d_head); the value farthest from 1."""
+    """The ratio of scores to q·k / √d_head; of all attentions, the ratio farthest from 1."""
     ratios = []
     for path in _attention_paths(trace):
         q, k, scores = (trace[f"{path}.{name}"] for name in ("q", "k", "scores"))
@@ -166,7 +166,7 @@ def _scale(trace: Trace) -> float:
 
 
 def _scales(broken: Broken, expected: float) -> Symptom:
-    """The limit is the geometric mean of 1 and the factor that the mistake causes."""
+    """A symptom whose limit is the geometric mean of 1 and the factor that the mistake causes."""
     return Symptom(
         what="Scores over q·k/√d_head",
         sound=_scale(broken.sound.trace),
@@ -181,7 +181,7 @@ def undivided_scores(case: Case, broken: Broken) -> Symptom:
 
 
 def flattened_scores(case: Case, broken: Broken) -> Symptom:
-    """Scores that are too small by the root of d_model over d_head."""
+    """Scores that are too small by a factor of √(d_model / d_head)."""
     config = case.loaded.model.config
     return _scales(broken, math.sqrt(config.d_head / config.d_model))
 

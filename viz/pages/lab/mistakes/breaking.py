@@ -14,12 +14,12 @@ from viz.pages.lab.mistakes.mistake import Broken, Case
 
 
 def altered_model(loaded: LoadedModel, change: Change, *, cached: bool = False) -> LoadedModel:
-    """Make the variant with its coders; see `altered`."""
+    """Make a variant of the model, with the same coders; see `altered`."""
     return replace(loaded, model=altered(loaded.model, change, cached=cached))
 
 
 def broken_by(change: Change, *, cached: bool = False) -> Callable[[Case], Broken]:
-    """Make the effect of a mistake that lies in the model alone; see `altered`."""
+    """A function that applies a mistake made in the model alone; see `altered`."""
 
     def broken(case: Case) -> Broken:
         loaded = altered_model(case.loaded, change, cached=cached)
@@ -32,7 +32,7 @@ def broken_by(change: Change, *, cached: bool = False) -> Callable[[Case], Broke
 def _written_by(loaded: LoadedModel, run: Run) -> Run | None:
     """The broken model's own output for the source; None if it has no generator.
 
-    With NaN scores it can't choose, which one token is enough to show.
+    With NaN scores it can't choose a token, so it is stopped after one.
     """
     config = loaded.model.config
     if not (config.n_decoder_layers and config.has_generator):
@@ -49,9 +49,9 @@ def candidates(run: Run) -> int:
 
 
 def with_steps_of(sound: Run, run: Run, loaded: LoadedModel) -> Run:
-    """The run with its probabilities of the tokens that the sound run took, the unread last one included.
+    """The run with steps for the sound run's tokens, including the last one, which no row reads.
 
-    Without a decoder the steps stay as they are.
+    Without a decoder the steps are unchanged.
     """
     if run.decoder_input is None or not sound.steps:
         return run

@@ -27,7 +27,7 @@ from viz.pages.lab.mistakes.seen import issue
 
 
 def _labels(case: Case) -> tuple[int, ...]:
-    """The label of each row from the one before the target on, the end token included."""
+    """The labels of the rows that predict the target, including the end token."""
     labels = tuple(step.token_id for step in case.run.steps)
     n_rows = len(case.run.target.ids) + 1
     ends = case.loaded.end_ids or labels[-1:] or case.run.target_ids[-1:]
@@ -35,7 +35,7 @@ def _labels(case: Case) -> tuple[int, ...]:
 
 
 def _fed_unshifted(case: Case) -> Broken:
-    """Feed the sound model the tokens that it must predict."""
+    """Feed the sound model the tokens that it is to predict."""
     run, loaded = case.run, case.loaded
     assert run.decoder_input is not None
     labels, n_given = _labels(case), len(run.target_ids) - len(run.target.ids) - 1
@@ -89,8 +89,8 @@ NOT_SHIFTED = Mistake(
 class _QueriesFromMemory(MultiHeadAttention):
     """Cross-attention with queries from the source, and keys and values from the target.
 
-    Such code only runs if both have the same length, as where all sentences are padded to one. Here the
-    shorter is zero-padded and the longer truncated.
+    Such code runs only if all sentences are padded to the same length. Here the shorter of the two is padded
+    with zeros and the longer truncated.
     """
 
     def forward(
@@ -152,7 +152,7 @@ def _swap_keys_and_values(model: Transformer) -> None:
 
 @torch.inference_mode()
 def _distance_from_values(case: Case, run: Run) -> float:
-    """The largest distance of cross-attention's values from W_V times the encoder's output."""
+    """The largest relative distance between cross-attention's values and W_V times the encoder's output."""
     ends = [path for path in run.trace if path.startswith("encoder.") and path.endswith((".result", "_post"))]
     farthest = 0.0
     for layer, block in enumerate(case.loaded.model.decoder.layers):
@@ -165,7 +165,7 @@ def _distance_from_values(case: Case, run: Run) -> float:
 
 
 def values_of_the_source(case: Case, broken: Broken) -> Symptom:
-    """The distance of cross-attention's values from W_V times the memory."""
+    """The distance between cross-attention's values and W_V times the encoder's output."""
     return Symptom(
         what="Distance between cross-attention's values and W_V times the encoder's output, relative",
         sound=_distance_from_values(case, broken.sound),

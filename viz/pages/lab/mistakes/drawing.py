@@ -1,4 +1,4 @@
-"""Draw a mistake by a seed, for a reader to identify."""
+"""Draw a mistake from a seed, for a reader to identify."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from viz.pages.lab.mistakes.mistake import Level, Mistake
 
 
 def fitting(config: TransformerConfig) -> list[Mistake]:
-    """The mistakes that apply to such a model, in the order of the list."""
+    """The mistakes that can be made in a model, in the order of the list."""
     return [mistake for mistake in MISTAKES.values() if not mistake.unfit(config)]
 
 
 def guessable(config: TransformerConfig) -> list[Mistake]:
-    """The mistakes that change a run's numbers: a wrong reading leaves no trace in them."""
+    """The mistakes that change a run's numbers; misreading numbers leaves no trace in them."""
     return [mistake for mistake in fitting(config) if mistake.group != "reading"]
 
 
 def drawn(seed: int, level: Level, config: TransformerConfig) -> Mistake | None:
-    """The mistake that a seed draws among those of a level, or among all if the level has at most one.
+    """Draw one of a level's mistakes, or of all levels' if it has fewer than two; None if no mistake fits.
 
-    The same seed draws the same mistake for the same kind of model. Consecutive seeds go through all of them
-    before one repeats. None if no mistake applies.
+    A seed always draws the same mistake for the same kind of model. Successive seeds go through all mistakes
+    before one is repeated.
     """
     fit = guessable(config)
     offered = [mistake for mistake in fit if mistake.level == level]

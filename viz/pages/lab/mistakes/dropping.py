@@ -21,7 +21,7 @@ _PAPERS_RATE = 0.1
 
 
 class _DropoutLeftOn(Dropout):
-    """Drops in every forward, with a generator of its own."""
+    """Dropout in every forward pass, with its own generator."""
 
     generator: torch.Generator
 

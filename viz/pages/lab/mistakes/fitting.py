@@ -1,4 +1,4 @@
-"""What a model needs for a mistake: each function returns the reason it does not fit, or ""."""
+"""Requirements of the mistakes: each function returns the reason why a model doesn't fit, or ""."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def needs_predicting_cross_attention(config: TransformerConfig) -> str:
 
 
 def needs_padding(config: TransformerConfig) -> str:
-    """An encoder that knows padding."""
+    """An encoder, and a padding token."""
     if not config.n_encoder_layers:
         return "This model has no encoder: its padding comes after the sentence, where no token looks."
     return "This model has no padding token." if config.pad_id < 0 else ""
 
 
 def needs_embedding_scale(config: TransformerConfig) -> str:
-    """Embeddings that are multiplied by the root of their width."""
+    """Embeddings that are multiplied by the square root of their width."""
     if config.embedding_scale is True:
         return ""
     if config.embedding_scale:
@@ -90,7 +90,7 @@ def needs_added_positions(config: TransformerConfig) -> str:
 
 
 def needs_wavelengths(config: TransformerConfig) -> str:
-    """Positions of sines and cosines, at the embeddings or in the heads."""
+    """Sinusoidal or rotary positions, with the same wavelengths in all layers."""
     if config.position_bases:
         return "The layers of this model have wavelengths of their own, of different bases."
     if config.positions in ("sinusoidal", "rotary"):
@@ -99,7 +99,7 @@ def needs_wavelengths(config: TransformerConfig) -> str:
 
 
 def needs_base(config: TransformerConfig) -> str:
-    """Wavelengths of the paper's base."""
+    """Wavelengths with the paper's base, 10000."""
     if config.position_base != 10_000:
         return f"The positions of this model have the base {config.position_base:g}, not 10000."
     return needs_wavelengths(config)
@@ -111,7 +111,7 @@ def needs_final_norm(config: TransformerConfig) -> str:
 
 
 def needs_layer_norm(config: TransformerConfig) -> str:
-    """Norms that divide by the biased deviation."""
+    """Layer norms that divide by the biased standard deviation."""
     if config.norm == "layer_unbiased":
         return "This model was trained with the unbiased deviation."
     return "" if config.norm == "layer" else "This model has RMS norms, which take no deviation."

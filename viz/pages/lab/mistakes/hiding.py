@@ -69,7 +69,7 @@ NOT_CAUSAL = Mistake(
 )
 
 _N_PADDING = 4
-"""Number of padding tokens: the sentence is as if in a batch with one longer by that many."""
+"""Padding tokens: as in a batch whose longest sentence is longer by this many."""
 
 
 def _followed_by_padding(loaded: LoadedModel, whole: Input) -> Input:

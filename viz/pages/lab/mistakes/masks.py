@@ -21,7 +21,7 @@ def _softmax_of_the_inverse(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _inverse(mask: Tensor) -> Tensor:
-    """The cells left open; a row whose cells are all masked equally counts as fully open."""
+    """The cells that the inverted mask opens; if it closes a whole row, all its weights are equal: open."""
     return ~mask | mask.all(dim=-1, keepdim=True)
 
 

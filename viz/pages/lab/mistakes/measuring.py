@@ -1,4 +1,4 @@
-"""Numbers that reveal several of the mistakes."""
+"""Numbers that reveal more than one of the mistakes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ def distance(tensor: Tensor, right: Tensor) -> float:
 
 
 def weight_on_closed_cells(run: Run, masks_of: Run) -> float:
-    """The largest weight that a row gives to keys masked in another run.
-
-    Rows of padding are ignored.
-    """
+    """The largest total weight that a row, padding aside, gives to keys masked in another run."""
     most = 0.0
     for path in run.trace:
         if path.endswith("attn.weights"):
@@ -35,15 +32,15 @@ def weight_on_closed_cells(run: Run, masks_of: Run) -> float:
 
 @torch.inference_mode()
 def leak(loaded: LoadedModel, run: Run, *, shifted: bool = True) -> float:
-    """How much the first logits change when the token that they predict is replaced.
+    """How much the first logits change when the target that they are to predict is replaced.
 
-    Exactly 0 in a decoder that sees no future. The change is relative to the logits' norm.
+    The change is relative to the length of those logits, and exactly 0 in a decoder that sees no future.
 
     Args:
         loaded: the model.
-        run: with a target of at least one token; without one nothing can be changed, and the answer is 0.
-        shifted: True if the decoder's input begins with start tokens, so that a target token is read after
-            the row that predicts it; without the shift it is read by that row.
+        run: a run with a target; if it is empty, nothing can be replaced and the result is 0.
+        shifted: True if the decoder's input begins with its first tokens, so that the target comes after the
+            row that predicts it; False if it comes in that very row.
     """
     ids, first = list(run.target_ids), len(run.target_ids) - len(run.target.ids)
     if not run.target.ids:
@@ -56,7 +53,7 @@ def leak(loaded: LoadedModel, run: Run, *, shifted: bool = True) -> float:
 
 
 def _other(loaded: LoadedModel, index: int) -> int:
-    """A different id of the target's vocabulary, not the padding id."""
+    """A different id of the target's vocabulary, never the padding id."""
     config = loaded.model.config
     other = (index + 1) % config.tgt_vocab_size
     return other if other != config.pad_id else (other + 1) % config.tgt_vocab_size

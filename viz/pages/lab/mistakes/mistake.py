@@ -24,8 +24,8 @@ class Seen:
 
     Attributes:
         project: owner and name of a repository, or the title of a text.
-        number: of the issue or pull request; empty where there is none.
-        url: of the page.
+        number: number of the issue or pull request; empty if there is none.
+        url: address of the page.
         said: the report in our own words; empty if only the place is known.
     """
 
@@ -72,12 +72,12 @@ class Broken:
     """The effect of a mistake on a case.
 
     Attributes:
-        loaded: the broken model, frozen; it shares its parameters with the sound one. None where the model is
-            sound, and what it is fed or how it is read is wrong.
+        loaded: the broken model, frozen; it shares its parameters with the sound one. None if the model
+            is sound but its input, or the reading of its numbers, is wrong.
         run: the same sentence with the same target (teacher forcing), to be compared step by step.
         sound: the run to compare it with: the case's own, or one with the same padding.
-        free: the broken model's own output; None if it does not generate.
-        reading: for a mistake in reading the numbers.
+        free: what the broken model generates by itself; None if it doesn't generate.
+        reading: the numbers, for a mistake in reading them.
     """
 
     loaded: LoadedModel | None
@@ -93,9 +93,10 @@ class Symptom:
 
     Attributes:
         what: the name of the number.
-        sound, broken: the two.
-        limit: separates trained models from the same with the mistake. NaN counts as beyond it.
-        unit: the number's unit; empty for a plain number.
+        sound, broken: its value for each model.
+        limit: a trained model is on one side of it, the model with the mistake on the other. NaN counts as
+            beyond it.
+        unit: unit of the number; empty if it has none.
     """
 
     what: str
@@ -106,7 +107,7 @@ class Symptom:
 
     @property
     def shows(self) -> bool:
-        """True if the limit separates the two; it can't in a sentence too short for the mistake."""
+        """True if the limit separates the two. In a sentence that is too short for the mistake it can't."""
         return (self.broken > self.limit) != (self.sound > self.limit) or self.broken != self.broken
 
 
@@ -115,18 +116,19 @@ class Mistake:
     """A mistake that published implementations of the Transformer make.
 
     Attributes:
-        name: lowercase letters and dashes.
+        name: lower-case letters and dashes.
         title: a noun phrase.
-        group: the part of the model that it is in.
-        level: how hard it is to find: 1 is obvious, 2 is visible in the right picture, 3 is subtle.
-        what: what the code does, and its effect on the model; plain text.
-        wrong, right: lines of Python, as usually written.
+        group: the part of the model that it affects.
+        level: how hard it is to find: 1 shows at once, 2 needs a look at the right picture, 3 is subtle.
+        what: what the code does and how that affects the model; plain text.
+        wrong, right: typical Python code with the mistake, and without it.
         seen: where it was published.
-        find: lines of Python that check the reader's code for it.
-        broken: makes the mistake on a case that it applies to.
-        symptom: the number that reveals it.
-        unfit: why the mistake does not apply to a model, in a sentence; empty if it does.
-        leak: the leak to train with, so that the learning curves show the mistake; None if they don't.
+        find: Python code that checks your own code for it.
+        broken: applies the mistake to a case that it fits.
+        symptom: measures the number that reveals it.
+        unfit: why a model has nothing to break, in a sentence; empty if it has.
+        leak: what to train with to see the mistake in the learning curves; None if training shows nothing
+            more.
     """
 
     name: str

@@ -67,7 +67,7 @@ def _double_final_norms(model: Transformer) -> None:
 
 @torch.inference_mode()
 def _distance_from_normed(case: Case, run: Run) -> float:
-    """The largest distance of a stack's output from the final norm of its last layer's output."""
+    """The largest relative distance of a stack's output from the final norm of its last layer's output."""
     farthest = 0.0
     for name in ("encoder", "decoder"):
         norm = getattr(getattr(case.loaded.model, name, None), "final_norm", None)
@@ -80,7 +80,7 @@ def _distance_from_normed(case: Case, run: Run) -> float:
 
 
 def final_norms(case: Case, broken: Broken) -> Symptom:
-    """The distance of each stack's output from its final norm, applied once."""
+    """The distance between each stack's output and its final norm applied once."""
     return Symptom(
         what="Distance between the end of a stack and the norm of its last layer's output, relative",
         sound=_distance_from_normed(case, broken.sound),
@@ -151,7 +151,7 @@ FINAL_NORM_DOUBLED = Mistake(
 
 
 class _LayerNormOverTokens(LayerNorm):
-    """Normalises all tokens together: one mean and one deviation for the whole sentence."""
+    """Normalises all tokens together: one mean and one standard deviation for the whole sentence."""
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """As in LayerNorm."""
@@ -191,7 +191,7 @@ def _take_unbiased(model: Transformer) -> None:
 
 
 def _own_scale(case: Case, record: NormRecord) -> Tensor:
-    """The correct divisor for a token's numbers."""
+    """The correct divisor for each token."""
     x, config = record.input, case.loaded.model.config
     if config.norm == "rms":
         return (x.square().mean(dim=-1, keepdim=True) + config.norm_eps).sqrt()
@@ -216,12 +216,12 @@ def _compare_scales(case: Case, broken: Broken, limit: float) -> Symptom:
 
 
 def scales_of_the_sentence(case: Case, broken: Broken) -> Symptom:
-    """A token's divisor relative to its own deviation."""
+    """Each token's divisor relative to its own deviation."""
     return _compare_scales(case, broken, 0.01)
 
 
 def unbiased_scales(case: Case, broken: Broken) -> Symptom:
-    """A token's divisor relative to the biased deviation; the unbiased one is larger by 1/(2D)."""
+    """Each token's divisor relative to the biased deviation; the unbiased one is larger by 1/(2D)."""
     return _compare_scales(case, broken, 1 / (4 * case.loaded.model.config.d_model))
 
 

@@ -31,7 +31,7 @@ from viz.pages.lab.mistakes.seen import issue
 
 
 class _SinusoidalAlongBatch(SinusoidalPositions):
-    """Gives every token its sentence's index in the batch as position: 0, since there is one sentence."""
+    """Gives every token its sentence's index in the batch as its position: 0, as there is one sentence."""
 
     def forward(self, start: int, length: int) -> Tensor:
         """The encoding of position 0 for each token: (length, D)."""
@@ -39,7 +39,7 @@ class _SinusoidalAlongBatch(SinusoidalPositions):
 
 
 class _LearnedAlongBatch(LearnedPositions):
-    """Learned positions, looked up at the sentence's index in the batch: 0."""
+    """Learned positions, looked up by the sentence's index in the batch: 0."""
 
     def forward(self, start: int, length: int) -> Tensor:
         """The vector of position 0 for each token: (length, D)."""
@@ -55,13 +55,13 @@ def _count_sentences(model: Transformer) -> None:
 
 
 def _farthest_positions(run: Run) -> float:
-    """The largest difference between the positions of two tokens."""
+    """The largest difference between the first token's position vector and any other's."""
     positions = [run.trace[path][0] for path in run.trace if path.endswith("embedding.positions")]
     return max(float((one - one[:1]).abs().max()) for one in positions)
 
 
 def position_differences(case: Case, broken: Broken) -> Symptom:
-    """The difference between the positions of two tokens."""
+    """The difference between the position vectors of two tokens."""
     return Symptom(
         what="Largest difference between the positions of two tokens",
         sound=_farthest_positions(broken.sound),
@@ -118,7 +118,7 @@ def _other_base(base: Callable[[float], float]) -> Change:
 
 
 def _longest_wavelength(model: Transformer) -> float:
-    """The longest wavelength, in positions, measured from the run's numbers."""
+    """The longest wavelength, in positions, measured from the model's own encoding."""
     config = model.config
     if config.positions == "rotary":
         (own,) = model.decoder.wavelengths.values()
@@ -138,7 +138,7 @@ def _wavelength_by_formula(config: TransformerConfig) -> float:
 
 
 def _compare_wavelengths(case: Case, broken: Broken, base: float) -> Symptom:
-    """The limit is the geometric mean of the two bases' wavelengths."""
+    """A symptom whose limit is the geometric mean of the two bases' longest wavelengths."""
     assert broken.loaded is not None
     config = case.loaded.model.config
     both = [_wavelength_by_formula(one) for one in (config, replace(config, position_base=base))]
@@ -152,7 +152,7 @@ def _compare_wavelengths(case: Case, broken: Broken, base: float) -> Symptom:
 
 
 def _squared(base: float) -> float:
-    """The base that doubling the exponent amounts to."""
+    """The base that is equivalent to doubling the exponent."""
     return base**2
 
 

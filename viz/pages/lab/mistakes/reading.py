@@ -20,7 +20,7 @@ from viz.pages.lab.mistakes.seen import issue
 
 
 def _bits(weights: Tensor) -> Tensor:
-    """Entropy of each row: (..., Q, K) -> (..., Q)."""
+    """The entropy of each row, in bits: (..., Q, K) -> (..., Q)."""
     return -torch.xlogy(weights, weights).sum(dim=-1) / torch.log(torch.tensor(2.0))
 
 
@@ -42,7 +42,7 @@ def _title(name: Attention, layer: int) -> str:
 
 
 def _averaged(case: Case) -> Broken:
-    """Read the average of the attention whose heads differ most."""
+    """Average the heads of the attention whose heads differ most."""
     name, layer, record = max(_records(case.run), key=lambda one: _hidden_bits(one[2].weights[0]))
     weights = record.weights[0]
     tokens = (record.query_tokens[0], record.key_tokens[0])
@@ -101,7 +101,7 @@ def _n_given(run: Run) -> int:
 
 
 def _one_row_off(case: Case) -> Broken:
-    """Shift the rows of the last layer's cross-attention, or of self-attention if there is none."""
+    """Label the rows of the last cross-attention (or self-attention) with the tokens that they read."""
     run = case.run
     name, layer, record = _records(run)[-1]
     written = [case.loaded.target.token(step.token_id) for step in run.steps]
@@ -117,13 +117,13 @@ def _one_row_off(case: Case) -> Broken:
 
 
 def _share_of_best(run: Run, ids: list[int]) -> float:
-    """The share of rows predicting the target whose best token is the given one, in order."""
+    """The share of the rows predicting the target whose most probable token is the one in `ids`."""
     right = [step.top_ids[0] == index for step, index in zip(run.steps, ids, strict=False)]
     return sum(right) / len(right) if right else 0.0
 
 
 def best_tokens(case: Case, broken: Broken) -> Symptom:
-    """The share of rows that predict the token that labels them."""
+    """The share of rows whose most probable token is their label."""
     written = [step.token_id for step in case.run.steps]
     read = list(case.run.target_ids[_n_given(case.run) :])
     return Symptom(

@@ -6,11 +6,11 @@ from viz.pages.lab.mistakes.mistake import Seen
 
 
 def issue(repository: str, number: int, said: str = "") -> Seen:
-    """Refer to an issue or pull request on GitHub; both have the same form of address.
+    """Refer to an issue or pull request on GitHub, which serves both at the same address.
 
     Args:
         repository: owner and name.
-        number: of the issue.
+        number: number of the issue or pull request.
         said: the report in our own words; empty if it has not been read.
     """
     return Seen(repository, str(number), f"https://github.com/{repository}/issues/{number}", said)

@@ -1,4 +1,4 @@
-"""The lessons: every module of this folder is one, ordered by number."""
+"""The lessons: each module in this folder is one, ordered by number."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _nothing_follows(subject: Subject) -> str:
 
 
 def _course(subject: Subject) -> int:
-    """The right one of falls, stays and rises."""
+    """The index of the right option: falls, stays or rises."""
     own, wrong = later_probabilities(subject)
     return 1 if abs(wrong - own) < 0.01 else 0 if wrong < own else 2
 

@@ -29,7 +29,7 @@ from viz.theme import Theme
 
 
 def _after_sharpest(subject: Subject) -> float:
-    """The probability without the most focused head; without a generator, the distance the vector moves."""
+    """The probability without the most focused head; without a generator, how far the vector moves."""
     place, loss = place_of(subject), sharpest_loss(subject)
     if place.step is None:
         return loss

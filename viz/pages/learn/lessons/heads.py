@@ -40,7 +40,7 @@ def clearest(subject: Subject) -> Head:
 
 
 def spreads(subject: Subject) -> tuple[float, float]:
-    """The number of tokens that a row is spread over (2^entropy): the heads' average, and their mean's."""
+    """Over how many tokens rows are spread (2 to their entropy): one head's, on average; the heads' mean."""
     maps = maps_of(subject)
     rows = maps.allowed.sum(axis=1) > 1
     rows = rows if rows.any() else np.ones_like(rows)
@@ -53,7 +53,7 @@ def _entropy(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _query(subject: Subject) -> int:
-    """The row of the clearest head to ask about: the sharpest one of a word that can follow the habit."""
+    """The row to ask about: the clearest head's most focused word among those that can follow its habit."""
     found = clearest(subject)
     maps = maps_of(subject)
     able = rows_with(maps, found.habit)
@@ -144,7 +144,7 @@ def _average(subject: Subject, theme: Theme) -> go.Figure:
 
 
 def _doing_so(subject: Subject, theme: Theme) -> go.Figure:
-    """The head with the strongest habit of this kind."""
+    """The head in which the other habit is strongest."""
     grid = _grid(subject)
     layer, head = np.unravel_index(int(grid.argmax()), grid.shape)
     return _head_of(subject, maps_of(subject).values[layer, head], theme)

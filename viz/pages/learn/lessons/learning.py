@@ -1,4 +1,4 @@
-"""Lesson 10: how a model learns, watched."""
+"""Lesson 10: how a model learns, in a live training run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from viz.pages.learn.lessons.format.questions import NumberQuestion, TokenQuesti
 from viz.pages.learn.lessons.format.subject import Subject
 
 FALLBACK = tuple("m7a3k2")
-"""The row used if the reader has too few words."""
+"""The symbols used if the reader's words give too few."""
 LEAST, MOST = 3, 8
-"""Symbols of the lesson's row."""
+"""Fewest and most symbols to reverse."""
 
 
 def symbols_of(subject: Subject) -> tuple[str, ...]:
-    """The first letters of the reader's words, as a row to reverse; `FALLBACK` if there are too few."""
+    """The first letters of the reader's words, as symbols to reverse; `FALLBACK` if there are too few."""
     letters = [word[0].lower() for word in subject.text.split()]
     known = [letter for letter in letters if letter in SYMBOLS][:MOST]
     return tuple(known) if len(known) >= LEAST else FALLBACK
@@ -36,7 +36,7 @@ def asked_of(subject: Subject) -> int:
 
 
 def aligned(subject: Subject) -> list[float]:
-    """For each symbol: 1 if the answer's symbol asked about is its copy, else 0."""
+    """For each symbol: 1 if the answer's symbol in question is a copy of it, else 0."""
     pair = REVERSE.solve(symbols_of(subject))
     return [float((position, asked_of(subject)) in pair.alignment) for position in range(len(pair.source))]
 
@@ -60,7 +60,7 @@ def _no_steps(subject: Subject) -> str:
 
 
 def _told(subject: Subject, probabilities: NDArray[np.floating], who: str, name: str) -> Shown:
-    """The probabilities that a model gives the run's tokens."""
+    """A model's probabilities of the run's tokens, and their mean loss."""
     tokens = [_token(subject, step.token_id) for step in subject.run.steps]
     loss = -float(np.log(np.maximum(probabilities, 1e-30)).mean())
     return Shown(

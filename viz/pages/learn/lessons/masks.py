@@ -27,7 +27,7 @@ from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestio
 from viz.pages.learn.lessons.format.subject import Subject
 
 PADDING = 5
-"""Tokens that follow the sentence in the lesson's batch."""
+"""Padding tokens after the sentence in the lesson's batch."""
 STAND_INS = (0.0, -1.0, -5.0, -10.0, -100.0, -math.inf)
 """The dial's values for masked scores."""
 
@@ -36,10 +36,10 @@ class Row(NamedTuple):
     """A query of the decoder's first layer with some keys masked.
 
     Attributes:
-        head, query: where it is.
+        head, query: its indices.
         scores: (T,) before the mask.
-        is_open: (T,), True for keys it may attend to.
-        tokens: all T.
+        is_open: (T,), True for keys that it may attend to.
+        tokens: all T keys.
     """
 
     head: int
@@ -65,7 +65,7 @@ def _decoder_row(subject: Subject) -> Row:
 
 
 def weights_with(row: Row, stand_in: float) -> NDArray[np.float64]:
-    """The row's weights with masked scores set to a number; the mask's own is minus infinity."""
+    """The row's weights with masked scores set to `stand_in`; the model's mask sets minus infinity."""
     scores = np.where(row.is_open, row.scores, stand_in).astype(np.float64)
     exponentials = np.exp(scores - scores.max())
     weights: NDArray[np.float64] = exponentials / exponentials.sum()
@@ -89,7 +89,7 @@ def _n(subject: Subject) -> int:
 
 
 def _sum_of_rows(n: int) -> str:
-    """The number of open cells in n rows, in LaTeX."""
+    """The sum of the cells that a causal mask of n rows leaves open, in LaTeX."""
     rows = " + ".join(map(str, range(1, n + 1))) if n < 5 else rf"1 + 2 + \dots + {n}"
     return rf"${rows} = \frac{{{n} \cdot {n + 1}}}{{2}} = {n * (n + 1) // 2}$"
 
@@ -100,7 +100,7 @@ def _closed(subject: Subject) -> NDArray[np.float64]:
 
 
 def _with_padding(subject: Subject) -> Attention:
-    """The attention whose keys end with padding."""
+    """The attention whose keys are padded."""
     return attentions(subject.run.trace)[0]
 
 

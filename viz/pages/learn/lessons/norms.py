@@ -37,7 +37,7 @@ class Untrained(NamedTuple):
 
     Attributes:
         lengths: (DEPTH + 1, T), of the stream's vectors at the input and after each layer.
-        gradients: length of the gradient at the input of each of its `DEPTH` layers.
+        gradients: the size of the gradient at the input of each of its `DEPTH` layers.
     """
 
     lengths: NDArray[np.float32]
@@ -45,7 +45,7 @@ class Untrained(NamedTuple):
 
 
 def untrained(subject: Subject, place: NormPosition) -> Untrained:
-    """The numbers of the deep twin with a norm position; the twin itself is discarded."""
+    """Run the deep twin with a norm position and measure it; the twin itself is discarded."""
 
     def measure() -> Untrained:
         twin, stack = deep_twin(subject, place), stack_of(subject)
@@ -58,13 +58,13 @@ def untrained(subject: Subject, place: NormPosition) -> Untrained:
 
 
 def growth_of(subject: Subject, place: NormPosition) -> float:
-    """The mean factor by which vectors grow from the first layer's input to the last layer's output."""
+    """The factor by which the mean vector length grows from the first layer's input to the last's output."""
     lengths = untrained(subject, place).lengths
     return float(lengths[-1].mean() / lengths[0].mean())
 
 
 def gradients(subject: Subject) -> NDArray[np.float64]:
-    """(2, DEPTH): length of the gradient at each layer's input, in both untrained models."""
+    """(2, DEPTH): the size of the gradient at each layer's input, in both untrained models."""
     return np.array([untrained(subject, place).gradients for place in PLACES])
 
 

@@ -17,7 +17,7 @@ from viz.pages.learn.lessons.format.questions import NumberQuestion, Text, Token
 from viz.pages.learn.lessons.format.subject import Subject
 
 WITHIN, SHARE = 0.02, 0.05
-"""The precision of a result computed by hand from rounded numbers."""
+"""Absolute and relative tolerance for a result computed by hand from rounded numbers."""
 
 
 def _chosen_cell(row: Row) -> dict[str, object]:
@@ -26,7 +26,7 @@ def _chosen_cell(row: Row) -> dict[str, object]:
 
 
 def _scaled(subject: Subject) -> str:
-    """Why the score is not the product over the root of d_head; empty if it is."""
+    """Why the score isn't the product divided by √d_head; empty if it is."""
     config = subject.config
     if config.attention_scale is not True:
         if not config.attention_scale:
@@ -62,7 +62,7 @@ def _reason_where(subject: Subject) -> str:
 
 
 def _two_ways(row: Row) -> str:
-    """Why query and key are not one vector, in this run's numbers."""
+    """Why query and key are different vectors, in this run's numbers."""
     if row.first == row.query:
         return ""
     one, other = quoted(row.token), quoted(row.tokens[row.first])

@@ -22,7 +22,7 @@ from viz.pages.learn.lessons.format.questions import EQUAL, NumberQuestion, Toke
 from viz.pages.learn.lessons.format.subject import Subject
 
 ADDED = ("sinusoidal", "learned")
-"""Positions that are added to the embeddings."""
+"""Kinds of positions that are added to the embeddings."""
 HOW = {
     "sinusoidal": "adds sines and cosines of the position to each embedding, as the paper does",
     "learned": "adds a learned vector to each embedding, one for each position",
@@ -44,15 +44,15 @@ def encoding_of(subject: Subject) -> NDArray[np.float32]:
 
 
 def middle(subject: Subject) -> int:
-    """The position to ask about."""
+    """The position that the lesson asks about."""
     return len(subject.run.trace.tokens(stack_of(subject))[0]) // 2
 
 
 def closeness(subject: Subject) -> list[float | None]:
-    """How close the model puts each position to the middle one; None for itself and for masked positions.
+    """How near the model puts each position to the middle one; None for that one and for masked positions.
 
-    For added encodings the cosine; for rotary positions the mean cosine of the angles between them in the
-    first rotating layer; for relative positions the bias of head 0.
+    For added encodings, their cosine; for rotary positions, the mean cosine of the angles between them in the
+    first layer that rotates; for relative positions, the bias of head 0 of layer 0.
     """
     stack, at = stack_of(subject), middle(subject)
     trace, positions = subject.run.trace, subject.config.positions
@@ -86,7 +86,7 @@ def swapped(subject: Subject) -> tuple[int, int] | None:
 
 
 def swapped_run(subject: Subject) -> Run:
-    """The run with the same target and a source with these two words swapped."""
+    """A run of the source with the two words swapped, and the same target."""
     return subject.kept("swapped", lambda: _swapped_run(subject))
 
 
@@ -106,7 +106,7 @@ def _swapped_run(subject: Subject) -> Run:
 
 
 def moved_by_order(subject: Subject, *, with_positions: bool) -> float:
-    """How far the encoder's vectors move, relative to their length, when two words are swapped."""
+    """How far the encoder's vectors move, relative to their length, when the two words are swapped."""
     places = swapped(subject)
     assert places is not None
     edits = {} if with_positions else without_positions(subject.config)
@@ -120,7 +120,7 @@ def moved_by_order(subject: Subject, *, with_positions: bool) -> float:
 
 
 def similarity(subject: Subject) -> float:
-    """The mean of the absolute cosines between each token's embedding and the encoding of its position."""
+    """The mean absolute cosine between each token's embedding and the encoding of its position."""
     embedding = "src_embedding" if stack_of(subject) == "encoder" else "tgt_embedding"
     tokens = subject.run.trace[f"{embedding}.tokens"][0].double()
     cosines = torch.cosine_similarity(tokens, torch.from_numpy(encoding_of(subject)).double(), dim=-1)
@@ -166,7 +166,7 @@ def _asks_near(subject: Subject) -> str:
 
 
 def _places(told: Mapping[int, float], value: float) -> str:
-    """The positions that have a value, in words."""
+    """The positions with a given value, in words."""
     places = [str(at) for at, other in told.items() if abs(other - value) <= EQUAL * abs(value)]
     return f"position {places[0]}" if len(places) == 1 else f"positions {' and '.join(places)} alike"
 

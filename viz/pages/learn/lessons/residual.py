@@ -37,12 +37,12 @@ SUBLAYERS = {
 
 
 def stack_of(subject: Subject) -> Stack:
-    """The stack that the lesson explains: the last one."""
+    """The stack that the lesson is about: the last."""
     return stacks(subject.run.trace)[-1]
 
 
 def sublayers_of(subject: Subject) -> list[str]:
-    """The names of the sublayers of its layers."""
+    """The names of the sublayers in each layer of the stack."""
     stack = stack_of(subject)
     return [name for name in SUBLAYERS if f"{stack}.layers.0.{name}.out" in subject.run.trace]
 
@@ -66,7 +66,7 @@ def added(subject: Subject) -> NDArray[np.float32]:
 
 
 def place_of(subject: Subject) -> int:
-    """A token to follow: the last word that the stack reads."""
+    """The position of a token to follow: the last word that the stack reads."""
     words = np.flatnonzero(subject.is_word(stack_of(subject)))
     return int(words[-1]) if len(words) else 0
 
@@ -86,7 +86,7 @@ def norm_of(subject: Subject) -> NormRecord:
 
 
 def normalized(subject: Subject) -> float:
-    """The first number of the token after the norm, before gamma and beta."""
+    """The first number of the token's vector after the norm, before gamma and beta."""
     return float(norm_of(subject).normalized[0, place_of(subject), 0])
 
 

@@ -18,7 +18,7 @@ from viz.pages.learn.lessons.format.questions import ChoiceQuestion, NumberQuest
 from viz.pages.learn.lessons.format.subject import Subject
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)
-"""The dial's divisors besides 1, as multiples of √d_head."""
+"""The dial's divisors in multiples of √d_head; 1 is added."""
 
 
 def products_of(row: Row) -> NDArray[np.float64]:
@@ -27,12 +27,12 @@ def products_of(row: Row) -> NDArray[np.float64]:
 
 
 def divisors_of(row: Row) -> list[float]:
-    """The values on the dial."""
+    """The dial's divisors."""
     return sorted({1.0, *(round(multiple * math.sqrt(len(row.q)), 2) for multiple in MULTIPLES)})
 
 
 def weights_of(row: Row, divisor: float) -> NDArray[np.float64]:
-    """The row's weights with its products divided by another number."""
+    """The row's weights if its products were divided by `divisor`."""
     scores = products_of(row) / divisor
     exponentials = np.exp(scores - scores.max())
     weights: NDArray[np.float64] = exponentials / exponentials.sum()
@@ -44,7 +44,7 @@ def _root(subject: Subject) -> float:
 
 
 def _all_products(subject: Subject) -> NDArray[np.float32]:
-    """(H, cells): all open products of the layer, not divided."""
+    """(H, cells): all undivided products of the layer's unmasked cells."""
     row = row_of(subject)
     maps = attention_maps(subject.run.trace, row.attention, "weights", layer=0)
     record = attention_record(subject.run.trace, row.attention, 0)
@@ -78,7 +78,7 @@ def _asks_largest(subject: Subject) -> str:
 
 
 def _own(subject: Subject) -> float:
-    """The model's own divisor."""
+    """The divisor that the model itself uses."""
     return 1 / subject.config.attention_factor
 
 
@@ -109,7 +109,7 @@ def _other_divisor(subject: Subject) -> float:
 
 
 def _in_powers(exponent: float) -> str:
-    """A power of e in LaTeX, however large."""
+    """e to a power, in LaTeX; as a power of ten if very large or small."""
     tens, rest = divmod(exponent / math.log(10), 1)
     return f"{10**rest:.2f} \\cdot 10^{{{tens:.0f}}}" if abs(tens) > 3 else f"{math.exp(exponent):.3g}"
 
@@ -134,7 +134,7 @@ def _slopes(subject: Subject) -> list[float]:
 
 
 def _offered(subject: Subject) -> list[float]:
-    """Three divisors: none, the paper's, and d_head itself."""
+    """Three divisors: 1, the paper's √d_head, and d_head itself."""
     return [1.0, _root(subject), float(len(row_of(subject).q))]
 
 

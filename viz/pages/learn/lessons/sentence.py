@@ -28,23 +28,23 @@ N_SHOWN = 6
 
 
 def doubtful(subject: Subject) -> int:
-    """The step of the target at which its token was least probable."""
+    """The step at which the target's token was least probable."""
     return int(np.argmin([step.probability for step in subject.run.steps]))
 
 
 def candidates(subject: Subject) -> list[tuple[int, float]]:
-    """The best tokens of that step with their probabilities, in the order of their ids."""
+    """The most probable tokens at that step with their probabilities, ordered by id."""
     step = subject.run.steps[doubtful(subject)]
     return sorted(zip(step.top_ids, step.top_probabilities, strict=True))
 
 
 def log_probability(subject: Subject) -> float:
-    """The log-probability of the whole target with its end, in nats."""
+    """The log-probability of the whole target, including its end, in nats."""
     return sum(math.log(max(step.probability, 1e-30)) for step in subject.run.steps)
 
 
 def tree_of(subject: Subject) -> BeamTree:
-    """A beam search for the most probable target, without a length penalty."""
+    """Beam search for the most probable target, without a length penalty."""
     return subject.kept(
         "beam", lambda: search(subject.loaded, subject.run.source, beam_size=BEAM_SIZE, alpha=0.0)
     )
@@ -58,7 +58,7 @@ def greedy_ids(subject: Subject) -> tuple[int, ...]:
 
 
 def tempered(subject: Subject, temperature: float) -> NDArray[np.float64]:
-    """(V,): the probabilities at the doubtful step, sharpened or flattened."""
+    """(V,): the probabilities at the doubtful step, at a temperature."""
     probabilities: NDArray[np.float64] = (
         sampling_distribution(
             subject.run.target_logits[doubtful(subject)],
@@ -133,7 +133,7 @@ def _reason_whole(subject: Subject) -> str:
 
 
 def is_greedy_best(subject: Subject) -> bool:
-    """True if the beam found the same target as greedy decoding."""
+    """True if beam search found the same target as greedy decoding."""
     return tree_of(subject).hypotheses[0].ids == greedy_ids(subject)
 
 

@@ -16,7 +16,7 @@ def choice(way: Way, probabilities: Matrix, best: int, step: DecodingStep | None
 
     Args:
         best: the id of the most probable token.
-        step: of the run; None where this row chose no token.
+        step: the run's step at this row; None if this row chose no token.
     """
     coder = way.coder(way.writer)
     taken = best if step is None else step.token_id

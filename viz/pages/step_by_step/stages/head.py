@@ -21,14 +21,13 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Head:
-    """One head of one attention of a way.
+    """One head of one attention.
 
     Attributes:
-        way: whose.
-        name: of the attention.
+        way: the run and the chosen head.
+        name: name of the attention.
         x: the input of the queries.
         memory: the input of keys and values: x itself, or the encoder's output.
-        number: the head.
     """
 
     way: Way
@@ -38,7 +37,7 @@ class Head:
 
     @property
     def number(self) -> int:
-        """The head's name in the text."""
+        """The head's index."""
         return self.way.head
 
     @property
@@ -48,12 +47,12 @@ class Head:
 
     @property
     def block(self) -> str:
-        """The block in the drawing, which shows layer 0."""
+        """The attention's block in the drawing, which shows layer 0."""
         return f"{self.way.stack}.layers.0.{self.name}"
 
     @property
     def shared(self) -> int:
-        """The head of keys and values that this head uses."""
+        """The index of the key-value head that this head uses."""
         return self.number // (self.way.config.n_heads // self.way.config.n_kv_heads)
 
     @property
@@ -78,7 +77,7 @@ class Head:
         return np.broadcast_to(self.way.run.trace[f"{self.path}.mask"][0, 0].numpy(), shape)
 
     def records(self, name: str) -> bool:
-        """True if this attention recorded such a tensor."""
+        """True if this attention recorded a tensor of this name."""
         return f"{self.path}.{name}" in self.way.run.trace
 
     def stage(self, name: str, title: str, recorded: str, **what: Any) -> Stage:

@@ -74,7 +74,7 @@ def _attending(way: Way, name: AttentionName, x: Matrix) -> Iterator[Stage]:
 
 
 def _feeding(way: Way, read: Matrix, x: Matrix) -> Iterator[Stage]:
-    """The feed-forward network of its input, and its sum with the stream x."""
+    """The feed-forward network and the sum of its output with the stream x."""
     if way.config.has_norms_before:
         stage = _norm(way, "feed_forward")
         if way.config.parallel_residual:
@@ -146,7 +146,7 @@ def _weakened(way: Way, name: str, out: Matrix) -> Stage:
 
 
 def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
-    """The residual sum and, in a post-norm layer, the norm of it."""
+    """The residual sum and, in a post-norm layer, its norm."""
     is_pre = way.config.has_norms_before
     added = "\\text{Sublayer}(" + ("\\text{norm}(X)" if is_pre else "X") + ")"
     if way.config.norm_position == "both":
@@ -309,7 +309,7 @@ def _widened(
 
 
 def _gated(way: Way, read: Matrix, path: str, gate: Matrix) -> Stage:
-    """Hidden numbers of a gated feed-forward: the gate times a second projection."""
+    """Hidden numbers of a gated feed-forward: the gate times a second projection of the input."""
     stage = _widened(
         way,
         read,

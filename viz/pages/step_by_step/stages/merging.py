@@ -1,4 +1,4 @@
-"""The heads of one attention merged: concatenated, then through W_O (paper, section 3.2.2)."""
+"""The heads of one attention merged: concatenated, then multiplied by W_O (paper, section 3.2.2)."""
 
 from __future__ import annotations
 

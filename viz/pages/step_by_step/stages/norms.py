@@ -39,7 +39,7 @@ def norm_stage(
     """Make the stage of a norm; for a norm inside heads, `part` chooses the head.
 
     Args:
-        path: of the norm's module.
+        path: path of the norm's module.
         note: an additional remark.
     """
     norm, kind = way.loaded.model.get_submodule(path), way.config.norm

@@ -25,7 +25,7 @@ NOTES = {
 
 
 def projections(head: Head) -> Iterator[Stage]:
-    """The stages of Q, K and V up to the scores."""
+    """The stages that compute Q, K and V."""
     for letter in ("q", "k", "v"):
         number_ = head.number if letter == "q" else head.shared
         yield _projected(head, letter, number_)
@@ -37,7 +37,7 @@ def projections(head: Head) -> Iterator[Stage]:
 
 
 def _projected(head: Head, letter: str, number_: int) -> Stage:
-    """X W for one head: its columns of the matrix."""
+    """The input times this head's columns of the weight matrix."""
     way, config = head.way, head.way.config
     names = [f"{letter}_norm.input", f"{letter}_unrotated", letter]
     recorded = next(name for name in names if head.records(name))
@@ -97,14 +97,14 @@ def _normed(head: Head, letter: str, number_: int) -> Stage:
         part=(0, number_),
         note=f" So no score can grow by long {what} alone.",
     )
-    # Named as the next stage refers to it.
+    # The next stage's name and path for the same numbers.
     following = f"{letter}_unrotated" if head.records(f"{letter}_unrotated") else letter
     path = f"{head.path}.{following}"
     return replace(stage, path=path, result=replace(stage.result, name=letter.upper(), path=path))
 
 
 def _turned(head: Head, letter: str, number_: int) -> Stage:
-    """Rotary positions: before and after."""
+    """Rotary positions, before and after the rotation."""
     way, config = head.way, head.way.config
     before, after = f"{head.path}.{letter}_unrotated", f"{head.path}.{letter}"
     tokens = head.queries if letter == "q" else head.keys
@@ -157,7 +157,7 @@ def _in_score(n_turned: int, d_head: int) -> str:
 
 
 def groups(head: Head) -> Stage:
-    """Grouped queries: the head of keys and values that this head uses."""
+    """Grouped queries: the key-value head that this head uses."""
     config, way = head.way.config, head.way
     n, size = config.n_kv_heads, config.n_heads // config.n_kv_heads
     keys = way.record(f"{head.path}.k", 0)

@@ -208,7 +208,7 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
 
 
 def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
-    """Segments, positions, their sum, and the norm after it."""
+    """Segments, positions, their sum with the embeddings, and the norm or projection after it."""
     tokens, trace, config = way.axis(stack), way.run.trace, way.config
     parts = [per_token("X", way.record(f"{path}.tokens", 0), tokens, f"{path}.tokens")]
     operands = [Operand(parts[0])]
@@ -264,7 +264,7 @@ def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
 
 
 def _projected(way: Way, stack: Stack, path: str) -> Stage:
-    """Narrow embeddings widened to the stream."""
+    """Narrow embeddings, projected to the width of the stream."""
     config, tokens = way.config, way.axis(stack)
     narrow = per_token("X", way.record(f"{path}.unprojected", 0), tokens, f"{path}.unprojected")
     out, weight = way.record(f"{path}.out", 0), f"{path}.projection.weight"

@@ -20,7 +20,7 @@ from viz.pages.step_by_step.stages.way import factor, numbered, per_token
 
 
 def scoring(head: Head) -> Iterator[Stage]:
-    """Queries times keys, with the model's scale and bias."""
+    """Queries times keys, with the model's scale, bias and soft cap."""
     config = head.way.config
     q = head.way.record(f"{head.path}.q", 0, head.number)
     queries = per_token("Q", q, head.queries, f"{head.path}.q")
@@ -64,7 +64,7 @@ def _divided(head: Head, queries: Matrix) -> Stage:
 
 
 def _products(head: Head, queries: Matrix, scores: Array, recorded: str) -> Stage:
-    """Queries times keys: the scores, unless a position bias is still to be added."""
+    """Queries times keys: the scores, before any position bias or soft cap."""
     config, is_biased = head.way.config, head.records("position_bias")
     k = head.way.record(f"{head.path}.k", 0, head.shared)
     transposed = Matrix("Kᵀ", k.T, numbered("dimension", config.d_head), head.keys, path=f"{head.path}.k")
@@ -110,7 +110,7 @@ def _highest(head: Head, scores: Array) -> str:
 
 
 def _multiplied(head: Head, queries: Matrix) -> Stage:
-    """Queries times the model's own factor."""
+    """Queries times the factor in the model's configuration."""
     scale = head.way.config.attention_factor
     return head.stage(
         "scale",
@@ -132,7 +132,7 @@ def _multiplied(head: Head, queries: Matrix) -> Stage:
 
 
 def _capped(head: Head, before: Matrix) -> Stage:
-    """Scores through tanh, so that none exceeds the cap."""
+    """Scores passed through tanh, so that none exceeds the cap."""
     cap = head.way.config.attention_soft_cap
     scores = head.way.record(f"{head.path}.scores", 0, head.number)
     moved = float(np.abs(scores - before.values).max())
@@ -192,7 +192,7 @@ def weighing(head: Head) -> Iterator[Stage]:
         path=f"{head.path}.masked",
     )
     yield _masked(head, before, masked, mask)
-    # A query with a single open key has no choice.
+    # A query with a single open key has no choice to show.
     is_choosing = mask.sum(axis=1, keepdims=True) > 1
     most = _largest(np.where(is_choosing, weights, np.float32(0)) if is_choosing.any() else weights)
     share = float(weights[most])
@@ -244,7 +244,7 @@ def _masked(head: Head, before: Matrix, masked: Matrix, mask: NDArray[np.bool_])
 
 
 def _softmax_line(mask: NDArray[np.bool_]) -> Lines:
-    """The line of `masked_softmax` for a mask that closes nothing, no whole row, or a whole row."""
+    """The line of `masked_softmax` for a mask without closed cells, without closed rows, or with some."""
     if mask.all():
         return calling(masked_softmax, "softmax")
     return calling(masked_softmax, "where") if mask.any(-1).all() else assigning(masked_softmax, "weights")

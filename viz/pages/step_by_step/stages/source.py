@@ -1,4 +1,4 @@
-"""The source statements that computed a number, found in the syntax tree so that they can't drift."""
+"""The source statements that computed a number, found in the syntax tree so that they stay up to date."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Lines:
 
     Attributes:
         file: relative to the project's folder.
-        first, last: lines of the statement in the file, from 1.
-        around: lines of the function, the first and the last.
+        first, last: line numbers of the statement in the file, from 1.
+        around: first and last line number of the function.
         function: its qualified name.
-        source: the whole function's source, as in the file.
+        source: source of the whole function, as in the file.
     """
 
     file: str
@@ -41,7 +41,7 @@ class Lines:
 
     @property
     def place(self) -> str:
-        """Its place, as "file:first-last"."""
+        """Its location, as "file:first-last"."""
         return f"{self.file}:{self.first}" + (f"-{self.last}" if self.last > self.first else "")
 
 
@@ -85,7 +85,7 @@ def returning_sum(function: Callable[..., Any]) -> Lines:
 
 @lru_cache(maxsize=256)
 def whole(function: Callable[..., Any]) -> Lines:
-    """The whole function."""
+    """All lines of a function."""
     lines = _function(function)
     return Lines(lines.file, *lines.around, lines.around, lines.function, lines.source)
 
@@ -111,7 +111,7 @@ def _is_assignment(node: ast.AST, name: str) -> bool:
 
 
 def _statement(function: Callable[..., Any], is_it: Callable[[ast.AST], bool], what: str) -> Lines:
-    """The innermost statement that matches; the first of several."""
+    """The first of the innermost statements that match."""
     around = _function(function)
     tree = ast.parse(textwrap.dedent(around.source)).body[0]
     found = [

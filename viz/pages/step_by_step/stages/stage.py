@@ -16,7 +16,7 @@ Array: TypeAlias = NDArray[np.float32]
 Kind: TypeAlias = Literal["signed", "share", "ids", "words"]
 """Contents of cells: signed numbers, shares from 0 to 1, ids, words."""
 Link: TypeAlias = tuple[bool, bool]
-"""Which operand cells feed a result cell."""
+"""Which operand cells feed a result cell: (those of its row only, those of its column only)."""
 
 CELL: Link = (True, True)
 ROW: Link = (True, False)
@@ -29,8 +29,8 @@ class Axis:
     """The rows or columns of a matrix.
 
     Attributes:
-        title: in the singular: "token", "dimension", "query".
-        labels: one for each of them, plain text with invisible characters made visible.
+        title: in the singular, such as "token", "dimension" or "query".
+        labels: one per row or column; plain text with invisible characters made visible.
         has_words: true if the labels are tokens rather than numbers.
     """
 
@@ -44,13 +44,13 @@ class Matrix:
     """A matrix to draw.
 
     Attributes:
-        name: as the formula has it, in plain text.
-        values: (rows, columns) float32, the numbers of the run itself; of words, zeros.
+        name: as in the formula, in plain text.
+        values: (rows, columns) float32, the run's own numbers; zeros in a matrix of words.
         rows, columns: the axes.
         kind: contents of the cells.
-        path: of the recorded tensor or of the weight that they are of; says which matrices are the same.
-        closed: (rows, columns), which cells the mask closes; None where there is no mask.
-        words: the text of each row, of a matrix of words with one column.
+        path: path of the recorded tensor or weight; matrices with the same path are the same.
+        closed: (rows, columns), which cells the mask closes; None if there is no mask.
+        words: the text of each row of a matrix of words, which has one column.
     """
 
     name: str
@@ -83,20 +83,20 @@ class Stage:
     """One step of the way.
 
     Attributes:
-        name: short, unique on the way, and the same in every layer, so that another layer keeps the place.
+        name: short, unique, and the same in every layer, so that a change of layer keeps the stage.
         title: what happens.
-        stack: on whose side of the model; None after both.
-        block: the path of the block of the architecture's drawing in which it happens (of layer 0).
-        formula: LaTeX of ours.
-        path: of the recorded tensor; "" where the number is on the way to one.
-        shape: the symbols of its axes.
-        sizes: their sizes.
-        part: the index of the part of that tensor which `result` shows.
-        operands: what goes in.
-        result: what it becomes.
+        stack: the stack it belongs to; None after both.
+        block: path of its block in the drawing of the architecture (of layer 0).
+        formula: our own LaTeX.
+        path: path of the recorded tensor; "" for an intermediate result that is not recorded.
+        shape: the symbols of the tensor's axes.
+        sizes: the sizes of its axes.
+        part: the index of the part of the tensor that `result` shows.
+        operands: the inputs.
+        result: the output.
         code: the statements that computed it.
         notice: what to notice, with this run's numbers. Markdown; users' text in it is quoted.
-        is_summary: True if it summarises many stages.
+        is_summary: true if it stands for many stages at once.
     """
 
     name: str

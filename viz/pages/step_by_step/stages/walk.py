@@ -26,7 +26,7 @@ def stages_of(way: Way) -> list[Stage]:
 
 
 def first_row(way: Way) -> int:
-    """The first row of the predicting stack that a token is chosen from."""
+    """The first row of the predicting stack from which a token is chosen."""
     if way.writer == "encoder" or not way.config.has_generator:
         return 0
     return len(way.run.target_ids) - len(way.run.target.ids) - 1

@@ -24,8 +24,8 @@ class Way:
 
     Attributes:
         loaded: the model.
-        run: of the sentence.
-        stack, layer, head: the part whose every stage is shown.
+        run: the run of the sentence.
+        stack, layer, head: the part shown stage by stage.
         position: the row of the predicting stack whose logits are followed.
     """
 
@@ -43,11 +43,11 @@ class Way:
 
     @property
     def writer(self) -> Stack:
-        """The stack that the logits come from."""
+        """The stack that predicts: its output becomes the logits."""
         return "decoder" if self.config.n_decoder_layers else "encoder"
 
     def coder(self, stack: Stack) -> Coder:
-        """The coder of what a stack reads."""
+        """The coder of a stack's input."""
         return self.loaded.source if stack == "encoder" else self.loaded.target
 
     def n_layers(self, stack: Stack) -> int:
@@ -64,7 +64,7 @@ class Way:
         return tuple(self.run.trace[path].shape)
 
     def weight(self, path: str, *rows: Any) -> Array:
-        """A weight as PyTorch stores it, or some of its rows: only those leave the device."""
+        """A weight as PyTorch stores it, or some of its rows; only those are copied from the device."""
         array: Array = self.loaded.model.get_parameter(path)[rows or ...].detach().float().cpu().numpy()
         return array
 
@@ -73,12 +73,12 @@ class Way:
         return len(self.loaded.model.get_parameter(path))
 
     def has_weight(self, path: str) -> bool:
-        """True if the model has a weight at this path: biases are optional."""
+        """True if the model has a weight at this path; biases are optional."""
         module, _, name = path.rpartition(".")
         return getattr(self.loaded.model.get_submodule(module), name, None) is not None
 
     def ids(self, stack: Stack) -> tuple[int, ...]:
-        """A stack's input."""
+        """The ids of a stack's input."""
         read = self.run.encoder_input if stack == "encoder" else self.run.decoder_input
         assert read is not None
         return read.ids
@@ -93,24 +93,24 @@ class Way:
 
 
 def numbered(title: str, n: int, start: int = 0) -> Axis:
-    """An axis of dimensions or the like, counted from 0."""
+    """An axis of dimensions or the like, counted from `start`."""
     return Axis(title, tuple(map(str, range(start, start + n))))
 
 
 def single(title: str = "") -> Axis:
-    """An axis with one place on it."""
+    """An axis of length 1."""
     return Axis(title, ("",))
 
 
 def per_token(
     name: str, values: NDArray[Any], tokens: Axis, path: str = "", dimension: str = "dimension"
 ) -> Matrix:
-    """(T, D): a row of numbers for each token."""
+    """(T, D): one row of numbers per token."""
     return Matrix(name, values, tokens, numbered(dimension, values.shape[1]), path=path)
 
 
 def words_of(name: str, tokens: Sequence[str], rows: Axis, path: str = "") -> Matrix:
-    """One text for each row."""
+    """One text per row, as a column."""
     values = np.zeros((len(tokens), 1), np.float32)
     return Matrix(name, values, rows, single(), "words", path, words=tuple(tokens))
 
@@ -126,7 +126,7 @@ def factor(name: str, value: float, path: str = "") -> Matrix:
 
 
 def biased(way: Way, path: str, part: slice, link: tuple[bool, bool], columns: Axis) -> list[Operand]:
-    """The added bias as a row; none if the model has no bias."""
+    """The added bias as a row; empty if the model has no bias."""
     if not way.has_weight(path):
         return []
     values = way.weight(path)[None, part]

@@ -23,7 +23,7 @@ from viz.pages.step_by_step.stages.stage import ALL, CELL, COLUMN, ROW, Axis, Ma
 from viz.pages.step_by_step.stages.way import Way, biased, factor, numbered, per_token, single
 
 BEST = 12
-"""The number of most probable vocabulary entries shown."""
+"""The number of vocabulary entries shown, the most probable ones."""
 
 
 def final_norm(way: Way, stack: Stack) -> Iterator[Stage]:
@@ -79,7 +79,7 @@ def writing(way: Way) -> Iterator[Stage]:
 
 
 def suppressed(way: Way) -> tuple[int, ...]:
-    """The suppressed ids, which never come next."""
+    """The ids that are never predicted."""
     return way.coder(way.writer).special_tokens.suppressed
 
 
@@ -138,7 +138,7 @@ def _transform(way: Way, x: Matrix) -> Iterator[Stage]:
 
 
 def _multiplied(way: Way, x: Matrix) -> Stage:
-    """Hidden states times the model's own factor."""
+    """Hidden states times the factor in the model's configuration."""
     scale = way.config.logits_factor
     return Stage(
         name="logits-scale",
@@ -176,7 +176,7 @@ def _shrunk(way: Way, x: Matrix) -> Stage:
 
 
 def _capped(way: Way, before: Matrix, ids: NDArray[np.int64]) -> Stage:
-    """Logits through tanh, so that none exceeds the cap."""
+    """Logits passed through tanh, so that none exceeds the cap."""
     cap = way.config.logits_soft_cap
     values = way.record("logits", 0)[:, ids]
     moved = float(np.abs(values - before.values).max())

@@ -17,17 +17,17 @@ from viz.pages.learn.lessons.computed.written import written_of
 from viz.pages.learn.lessons.format.subject import Subject
 
 MOST_HEADS = 64
-"""Most heads switched off one by one, from the last layers: each takes a run of the whole model."""
+"""Most heads switched off one by one, from the last layers: each needs a full run of the model."""
 
 
 class Place(NamedTuple):
-    """A token to explain.
+    """A prediction to explain, and the row of attention through which it reads the input.
 
     Attributes:
-        attention: the attention that may explain it.
-        row: index of its query.
-        step: the run's step that wrote the token; None in a model without a generator.
-        token: the token written there, or read there.
+        attention: the attention examined.
+        row: the query's position.
+        step: the token's index in `run.steps`; None in a model without a generator.
+        token: the predicted token; without a generator, the token at the row.
     """
 
     attention: Attention
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 def place_of(subject: Subject) -> Place:
-    """Choose a word of the output and the attention that reads it from the input."""
+    """Choose a word of the output and the attention through which it reads the input."""
     run, trace = subject.run, subject.run.trace
     attention: Attention = "cross" if "cross" in attentions(trace) else attentions(trace)[-1]
     stack, _ = MODULES[attention]
@@ -55,7 +55,7 @@ def place_of(subject: Subject) -> Place:
 
 
 def loss_by(subject: Subject, edits: Mapping[str, Edit]) -> float:
-    """The cost of edits: the drop of the token's log-probability, in nats.
+    """The cost of edits: how much the token's log-probability falls, in nats.
 
     In a model without a generator: how far the row's last vector moves, relative to its length.
     """
@@ -110,12 +110,12 @@ def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
 
 
 def without_key(subject: Subject, key: int) -> dict[str, Edit]:
-    """Mask a key for this row alone, in all layers of the attention."""
+    """Mask a key for this row only, in all layers of the attention."""
     place = place_of(subject)
     stack, name = MODULES[place.attention]
 
     def close(scores: Tensor) -> Tensor:
-        # Not the mask, which may be one for all rows.
+        # Not the mask, which all rows may share.
         scores[..., place.row, key] = -math.inf
         return scores
 
@@ -146,7 +146,7 @@ def key_losses(subject: Subject) -> list[float | None]:
 
 
 def mean_weights(subject: Subject) -> NDArray[np.float64]:
-    """(K,): the row's weights, the mean over all layers and heads."""
+    """(K,): the row's weights, averaged over all layers and heads."""
     place = place_of(subject)
     weights = attention_maps(subject.run.trace, place.attention, "weights").values[:, :, place.row]
     mean: NDArray[np.float64] = weights.mean(axis=(0, 1), dtype=np.float64)
@@ -154,7 +154,7 @@ def mean_weights(subject: Subject) -> NDArray[np.float64]:
 
 
 def sharpest(subject: Subject) -> tuple[int, int]:
-    """The layer and the head with the row's largest weight, among those that are switched off."""
+    """The layer and head with the row's largest weight, among the heads that are switched off."""
     place, layers = place_of(subject), layers_of(subject)
     rows = attention_maps(subject.run.trace, place.attention, "weights").values[layers, :, place.row]
     layer, head = np.unravel_index(int(rows.max(axis=-1).argmax()), rows.shape[:2])
@@ -162,6 +162,6 @@ def sharpest(subject: Subject) -> tuple[int, int]:
 
 
 def sharpest_loss(subject: Subject) -> float:
-    """The cost of switching off that head."""
+    """The cost of switching off the head of `sharpest`."""
     layer, head = sharpest(subject)
     return float(head_losses(subject)[layers_of(subject).index(layer), head])

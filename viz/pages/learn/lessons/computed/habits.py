@@ -16,7 +16,7 @@ HABITS = ("itself", "the token before", "the token after", "the first token", "t
 NEIGHBOURS = slice(1, 3)
 """The habits of attending to the previous or next token."""
 CLEAR = 0.3
-"""Above this share, the habit of attending to a neighbour is clear."""
+"""A neighbour habit is clear if its mean weight is above this."""
 
 
 class Head(NamedTuple):
@@ -24,8 +24,8 @@ class Head(NamedTuple):
 
     Attributes:
         layer, head: its indices.
-        habit: index of its strongest habit in `HABITS`.
-        share: the mean weight it gives to that token, over the rows that have one.
+        habit: index of the habit in `HABITS`.
+        share: the mean weight on the habit's token, over the rows that have one.
     """
 
     layer: int
@@ -46,13 +46,13 @@ def habits_of(maps: AttentionMaps) -> NDArray[np.float64]:
 
 
 def key_of(maps: AttentionMaps, habit: int) -> NDArray[np.int64]:
-    """(Q,): the key each query would attend to by a habit; outside the sentence if there is none."""
+    """(Q,): the key that a habit attends to from each query; out of range if there is none."""
     query = np.arange(len(maps.query_tokens))
     return (query, query - 1, query + 1, np.zeros_like(query), np.full_like(query, len(query) - 1))[habit]
 
 
 def rows_with(maps: AttentionMaps, habit: int) -> NDArray[np.bool_]:
-    """(Q,): the rows with more than one open key, including the habit's."""
+    """(Q,): True for rows with several open keys, the habit's among them."""
     key = key_of(maps, habit)
     rows = (maps.allowed.sum(axis=1) > 1) & (key >= 0) & (key < len(key))
     rows[rows] &= maps.allowed[rows, key[rows]]

@@ -24,15 +24,16 @@ class Row(NamedTuple):
     """One query of one head of the first layer.
 
     Attributes:
-        attention, head, query: where it is.
+        attention, head, query: its indices.
         q: (d_head,).
-        k, v: (K, d_head), of all keys.
+        k, v: (K, d_head), for all keys.
         scores, weights: (K,), the scores before the mask.
-        is_open: (K,), True for keys it may attend to.
-        z: (d_head,), the head's output for it.
-        product: its query times the key with the largest weight, undivided and without any bias.
-        product_back: the same product with the two tokens' roles swapped.
-        tokens: the K keys', and the query's.
+        is_open: (K,), True for keys that it may attend to.
+        z: (d_head,), the head's output for the query.
+        product: q·k for the key with the largest weight, undivided and without any bias.
+        product_back: the same with the two tokens' roles swapped: that token's query, this token's key.
+        tokens: the K keys.
+        token: the query's own.
     """
 
     attention: Attention
@@ -62,7 +63,7 @@ class Row(NamedTuple):
 
 
 def row_of(subject: Subject) -> Row:
-    """The row of the first layer with the clearest choice."""
+    """The most focused row of the first layer."""
     return subject.kept("one head", lambda: _row(subject))
 
 
@@ -96,7 +97,7 @@ def _row(subject: Subject) -> Row:
 
 
 def _worth_asking(subject: Subject, maps: AttentionMaps) -> NDArray[np.bool_]:
-    """(Q, K): cells between two different words; if there are none, cells of rows that have a choice."""
+    """(Q, K): open cells between words at different positions; else, of rows with a choice; else, all."""
     words = subject.is_word(MODULES[attentions(subject.run.trace)[0]][0])
     others = ~np.eye(*maps.allowed.shape, dtype=np.bool_)
     between = maps.allowed & words[:, None] & words & others

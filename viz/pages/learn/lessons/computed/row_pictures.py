@@ -16,13 +16,13 @@ from viz.theme import Theme
 
 
 def score_terms(subject: Subject, theme: Theme) -> go.Figure:
-    """The terms of its largest score."""
+    """The terms of the row's largest score."""
     row = row_of(subject)
     return dot_product_terms(row.q, row.k[row.first], theme=theme, scale=subject.config.attention_scale)
 
 
 def row_bars(subject: Subject, *, of_weights: bool) -> Shown:
-    """Its scores, or their softmax."""
+    """The row's scores or, after the softmax, its weights."""
     row = row_of(subject)
     tokens = [token for token, is_open in zip(row.tokens, row.is_open, strict=True) if is_open]
     values = (row.weights if of_weights else row.scores)[row.is_open]
@@ -40,7 +40,7 @@ def row_bars(subject: Subject, *, of_weights: bool) -> Shown:
 
 
 def all_rows(subject: Subject, *, equal: bool) -> Figure:
-    """Its head with all rows, or a uniform one."""
+    """All rows of the row's head, with its own weights or with equal ones."""
     row = row_of(subject)
     maps = attention_maps(subject.run.trace, row.attention, "weights", layer=0)
     head = maps.values[0, row.head]

@@ -1,4 +1,4 @@
-"""Untrained twins of the reader's model, to compare training with."""
+"""Untrained twins of the reader's model, which show what training changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_PARAMETERS = 100_000_000
 
 
 def random_twin(subject: Subject, config: TransformerConfig) -> LoadedModel:
-    """A random model with the reader's coders, of any sizes and on the same device."""
+    """A model of a given configuration with random weights, and with the reader's coders and device."""
     device = next(subject.loaded.model.parameters()).device
     return replace(subject.loaded, model=random_model(config, SEED, device))
 
@@ -29,7 +29,7 @@ def deep_twin(subject: Subject, place: NormPosition) -> LoadedModel:
 
 
 def too_large(subject: Subject, *, deep: bool) -> str:
-    """Why no twin is made of a large model; empty otherwise."""
+    """Why the model is too large for a twin; empty if it isn't."""
     n = total(parts_of(_deep(subject.config, "pre") if deep else subject.config))
     if n <= MOST_PARAMETERS:
         return ""

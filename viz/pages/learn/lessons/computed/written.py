@@ -1,4 +1,4 @@
-"""A word of the target, the row that predicts it, and the effect of changing it on the rest."""
+"""A word of the target, the row that predicts it, and how changing it affects the rest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Written(NamedTuple):
     """A token of the target and the row that predicts it.
 
     Attributes:
-        step: its index in the target.
-        row: the decoder's row that predicts it: the position of the token before it.
-        token_id, token: the token.
+        step: the token's index in the target.
+        row: the decoder row: the position of the token before it.
+        token_id, token: the predicted token.
     """
 
     step: int
@@ -29,7 +29,7 @@ class Written(NamedTuple):
 
 
 def written_of(subject: Subject) -> Written:
-    """The first token of a word from the middle of the target."""
+    """The middle one of the target's tokens that contain a letter or digit."""
     run, coder = subject.run, subject.loaded.target
     words = [any(map(str.isalnum, coder.token(step.token_id))) for step in run.steps]
     ends = [step.token_id in subject.loaded.end_ids for step in run.steps]
@@ -57,7 +57,7 @@ def _changes_by_last(subject: Subject) -> NDArray[np.float32]:
 
 
 def forced_wrong(subject: Subject) -> tuple[Run, int]:
-    """The run with the second-best word instead of the chosen one, and that word's id."""
+    """The run with the best other token forced in place of the chosen one, and that token's id."""
     return subject.kept("forced wrong", lambda: _forced_wrong(subject))
 
 
@@ -72,9 +72,9 @@ def _forced_wrong(subject: Subject) -> tuple[Run, int]:
 
 
 def later_probabilities(subject: Subject) -> tuple[float, float]:
-    """The geometric mean probability of the rest, after the model's own word and after the wrong one."""
+    """Geometric mean of the later tokens' probabilities: after the model's own token, after the wrong one."""
     step, wrong = written_of(subject).step + 1, forced_wrong(subject)[0]
-    # A target that reached its limit is given without its last token.
+    # A target that reached its limit is forced without its last token.
     told = [
         [max(one.probability, 1e-30) for one in run.steps[step : len(wrong.steps)]]
         for run in (subject.run, wrong)

@@ -15,7 +15,7 @@ from viz.pages.learn.lessons.format.subject import Subject
 def notebook(name: str, lesson: Lesson, subject: Subject) -> bytes:
     """Make the notebook of a lesson (nbformat 4.5).
 
-    It contains no answers: `headlight.lesson` computes them when it is run.
+    It contains no answers: `headlight.lesson` computes them when the notebook is run.
     """
     own = subject.loaded.name
     opened = own if own in shipped_models() else f"path/to/{own}"
@@ -65,5 +65,5 @@ def _code(text: str) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    """A number in Python."""
+    """A number as a Python expression."""
     return f"{value:g}" if math.isfinite(value) else f'float("{value:g}")'

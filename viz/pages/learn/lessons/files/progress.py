@@ -1,7 +1,7 @@
 """A reader's progress: steps read, questions answered, and the small file that saves both.
 
-A file may come from anybody, so it is read strictly and within limits. It has no right answers: these are
-computed from the run whenever an answer is shown.
+A file may come from anyone, so it is validated strictly and limited in size. It does not say which answers
+are right: that is computed from the run when an answer is shown.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from viz.pages.learn.lessons.format.questions import Answer
 from viz.saved_data import SavedData, SavedDataError
 
 FILE = "headlight-answers.json"
-"""The name of a file of answers."""
+"""The default name of a file of answers."""
 FILE_KIND = SavedData("answers", version=1, largest=1_000_000)
 MOST = 2_000
-"""Most answers, and most steps, in a file."""
+"""Most answers, and most steps, in one file."""
 LONGEST = 10_000
-"""Most characters of a name or a sentence."""
+"""Most characters in a name or sentence."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Given:
     """A reader's prediction.
 
     Attributes:
-        model, text: the model and the sentence that it is about.
-        answer: the prediction.
+        model, text: the model and sentence it is about.
+        answer: what was predicted.
     """
 
     model: str
@@ -40,11 +40,11 @@ class Given:
 
 @dataclass
 class Progress:
-    """One reader's progress.
+    """What one reader has read and answered.
 
     Attributes:
-        answers: the last prediction for each question, by the names of lesson and question.
-        read: the steps seen, as lesson name and step number.
+        answers: the last prediction for each (lesson, question).
+        read: the steps seen, as (lesson, step index).
     """
 
     answers: dict[tuple[str, str], Given] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Progress:
 
 
 def write_progress(progress: Progress) -> bytes:
-    """Write the file."""
+    """Serialise progress as JSON."""
     answers = [
         {
             "lesson": lesson,
@@ -75,10 +75,10 @@ def write_progress(progress: Progress) -> bytes:
 
 
 def read_progress(content: bytes) -> Progress:
-    """Read a file.
+    """Read a file of answers.
 
     Raises:
-        SavedDataError: for any other content.
+        SavedDataError: if it is anything else.
     """
     value = FILE_KIND.read(content)
     return Progress(
@@ -109,7 +109,7 @@ def _text(entry: Mapping[str, Any], name: str) -> str:
 
 
 def _answer(value: object) -> Answer:
-    """An answer; whether the question accepts it is checked when it is shown."""
+    """Check an answer's type; whether the question accepts it is checked when it is shown."""
     if type(value) is int or type(value) is float:
         return value
     if isinstance(value, list) and len(value) == 2 and all(type(part) is int for part in value):

@@ -1,4 +1,4 @@
-"""A lesson as a worksheet: HTML to print, with room for answers, and the right ones on a separate page."""
+"""A lesson as a printable HTML worksheet, with room to answer and the answers on a page of their own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from viz.pages.learn.lessons.format.questions import (
 from viz.pages.learn.lessons.format.subject import Subject
 
 LONGEST = 400
-"""Characters of the sentence."""
+"""Longest sentence printed in full, in characters."""
 _CELL = {False: "<td></td>", True: '<td class="closed"></td>'}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 dollarmath_plugin(
@@ -34,9 +34,9 @@ dollarmath_plugin(
 
 
 def worksheet(lesson: Lesson, subject: Subject) -> bytes:
-    """Make the worksheet of a lesson about a sentence. Typed text is escaped.
+    """Make the worksheet of a lesson about a sentence; the user's text is escaped.
 
-    It has no pictures: readers see those in the app afterwards.
+    It has no pictures: readers see them in the app once they have filled in the sheet.
     """
     title = f"{lesson.number}. {lesson.title}"
     parts = [
@@ -64,7 +64,7 @@ def worksheet(lesson: Lesson, subject: Subject) -> bytes:
 
 
 def _html(markdown: str) -> str:
-    """Markdown of ours as HTML: tags in it are text."""
+    """Convert our own Markdown to HTML; tags in it are escaped."""
     html: str = _MARKDOWN.render(markdown)
     return html
 
@@ -87,7 +87,7 @@ def _asked(number: int, question: Question, subject: Subject) -> str:
 
 
 def _board(question: BoardQuestion, subject: Subject) -> str:
-    """An empty table to mark a cell in; cells that can't be marked are hatched."""
+    """An empty table in which to mark a cell; cells that can't be chosen are hatched."""
     rows, columns, _ = question.labels(subject)
     closed = np.isnan(np.atleast_2d(question.board(subject)))
     labels = [f"<th>{escape(visible(label))}</th>" for label in rows] or [""]

@@ -1,7 +1,7 @@
 """The parts of a lesson: prose, questions that the reader answers first, pictures and contrasts.
 
-A lesson is a file of viz/pages/learn/lessons with a `LESSON` in it; docs/lessons.md shows how one is written.
-Every answer is computed from the reader's own run: a lesson holds functions, no answers.
+A lesson is a module in viz/pages/learn/lessons that defines `LESSON`; docs/lessons.md shows how to write one.
+Every answer is computed from the reader's own run: a lesson contains functions, not answers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Figure:
 
     Attributes:
         draw: draws it, with viz.figures.
-        caption: one sentence about what it shows.
-        name: file name for saving; letters, digits and dashes.
+        caption: one sentence that describes it.
+        name: file name for saving it; letters, digits and dashes.
     """
 
     draw: Callable[[Subject, Theme], go.Figure]
@@ -51,7 +51,7 @@ class Training:
     """A live training run that the reader starts.
 
     Attributes:
-        task: name of the task.
+        task: the task to train on.
     """
 
     task: TaskName
@@ -76,8 +76,8 @@ class Contrast:
     """Two or more cases to switch between.
 
     Attributes:
-        asks: what to compare; a label.
-        cases: each case by its name.
+        asks: label that says what to compare.
+        cases: what each case shows, by its name.
     """
 
     asks: str
@@ -89,10 +89,10 @@ class Dial:
     """A number to vary, and its effect.
 
     Attributes:
-        asks: what the number is; a label.
+        asks: label that says what the number is.
         values: the choices.
         first: the initial value.
-        shown: the effect of a value.
+        shown: what to show for a value.
     """
 
     asks: str
@@ -103,16 +103,16 @@ class Dial:
 
 @dataclass(frozen=True)
 class Step:
-    """A part of a lesson, shown at once.
+    """One screen of a lesson.
 
-    If its question is pointless and has no replacement, the step only says why.
+    If the question is pointless and has no alternative, only the reason is shown.
 
     Attributes:
-        title: its heading.
-        text: the text before the question.
-        question: its question, if any.
+        title: the heading.
+        text: the introduction.
+        question: asked after the text.
         shown: shown once the question is answered, or at once if there is none.
-        contrast: cases or a dial below that.
+        contrast: interactive comparison shown last.
     """
 
     title: str
@@ -127,9 +127,9 @@ class Onward:
     """A suggestion for exploring further: a page in a given state.
 
     Attributes:
-        label: the suggestion.
+        label: the text of its button.
         page: its path, one of viz.page_titles.TITLES.
-        said: further values of its address, besides model and sentence.
+        said: query parameters of its address, besides model and sentence.
     """
 
     label: str
@@ -139,16 +139,16 @@ class Onward:
 
 @dataclass(frozen=True)
 class Lesson:
-    """About five minutes.
+    """A lesson of about five minutes.
 
     Attributes:
         number: its place in the order.
-        title: what it is called.
-        asks: the questions that it answers, as a learner would ask them.
+        title: the heading.
+        asks: the questions that it answers, in a learner's words.
         steps: in order; at least one has a question that is not a `ChoiceQuestion`.
         takeaway: one sentence.
-        onward: where to go on.
-        unfit: why it can't be given with a model, and what to choose for it; empty where it can.
+        onward: where to continue.
+        unfit: why a model can't be used for it, and what to choose instead; empty if it can.
     """
 
     number: int

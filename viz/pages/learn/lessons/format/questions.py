@@ -19,13 +19,13 @@ from viz.markdown import quoted
 from viz.pages.learn.lessons.format.subject import Subject
 
 Text: TypeAlias = str | Callable[[Subject], str]
-"""Markdown of ours, or a function that writes it for a run; user text in it has gone through `quoted`."""
+"""Our own Markdown, or a function that writes it for a run; user text in it is escaped by `quoted`."""
 Answer: TypeAlias = int | float | list[int]
-"""A token or an option by its index, a number, a cell as [row, column]: as JSON has it."""
+"""The index of a token or option, a number, or a cell as [row, column]; the types that JSON has."""
 EQUAL = 1e-6
-"""Values that differ by less, as a share of the largest, are equally right."""
+"""Values that differ by less than this share of the largest are equally right."""
 MOST_NAMED = 3
-"""Up to this many right tokens or cells are named; more are counted."""
+"""Up to this many right tokens or cells are named; more are only counted."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Verdict:
 
     Attributes:
         is_right: true for a right answer.
-        given: the answer in words; "" where there was none.
-        right: the right answer, or all that are right.
+        given: the answer in words; "" if there was none.
+        right: the right answer, or all right answers.
         reason: why it is right.
     """
 
@@ -50,11 +50,11 @@ class Question(ABC):
     """A question that is answered before the picture is shown.
 
     Attributes:
-        name: within the lesson; small letters and dashes. Answers are stored under it.
+        name: unique in the lesson; lower-case letters and dashes. Answers are stored under it.
         asks: the question.
         reason: why the right answer is right, with this run's numbers.
-        pointless: why a run gives nothing to ask; empty where it does.
-        instead: asked in that case.
+        pointless: why the question makes no sense for a run; empty if it does.
+        instead: the question to ask in that case.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Question(ABC):
 
     @abstractmethod
     def expected(self, subject: Subject) -> str:
-        """The form of an answer, in words."""
+        """What an answer looks like, in words."""
 
     @abstractmethod
     def accepts(self, subject: Subject, value: Any) -> bool:
@@ -77,7 +77,7 @@ class Question(ABC):
 
     @abstractmethod
     def compare(self, subject: Subject, given: Answer) -> tuple[bool, str, str]:
-        """True if an accepted answer is right, the answer in words, and the right one in words."""
+        """For an accepted answer: whether it is right, the answer in words, and the right one in words."""
 
     def judge(self, subject: Subject, given: Answer) -> Verdict:
         """Judge an accepted answer."""
@@ -90,11 +90,11 @@ class Question(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuestion(Question):
-    """Answered by a click on one place of a row or a table of numbers that are still hidden.
+    """Answered by clicking a token in a row, or a cell in a table, whose values are still hidden.
 
     Attributes:
-        unit: of the numbers.
-        best: the right place has the "largest" value or the "smallest"; several where values are equal.
+        unit: unit of the values.
+        best: "largest" or "smallest": which value is right; equal values are all right.
     """
 
     unit: str
@@ -118,11 +118,11 @@ class BoardQuestion(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenQuestion(BoardQuestion):
-    """Answered by a click on one token of a row.
+    """Answered by clicking one token in a row.
 
     Attributes:
         tokens: the tokens to choose from.
-        values: a number for each, shown afterwards; None for a token that can't be chosen.
+        values: one number per token, shown afterwards; None for a token that can't be chosen.
     """
 
     tokens: Callable[[Subject], Sequence[str]]
@@ -161,11 +161,11 @@ class TokenQuestion(BoardQuestion):
 
 @dataclass(frozen=True, kw_only=True)
 class CellQuestion(BoardQuestion):
-    """Answered by a click on one cell of a matrix that is still empty.
+    """Answered by clicking one cell of a matrix that is still empty.
 
     Attributes:
         rows, columns: the labels.
-        axes: names of rows and columns: ("query", "key").
+        axes: names of rows and columns, such as ("query", "key").
         values: (rows, columns), shown afterwards; NaN where nothing can be clicked.
     """
 
@@ -219,10 +219,10 @@ class NumberQuestion(Question):
         answer: the right one.
         unit: what is counted or measured.
         is_quantity: true if `unit` names the number itself, as "score" does; "tokens" says what is counted.
-        least, most: the range that can be typed.
+        least, most: the accepted range.
         step: 1 for whole numbers.
         within: how far off a right answer may be.
-        share: the same as a share of the right answer; the larger of both counts.
+        share: the same, as a share of the right answer; the larger of the two applies.
     """
 
     answer: Callable[[Subject], float]
@@ -288,12 +288,12 @@ class ChoiceQuestion(Question):
 
 
 def said(text: Text, subject: Subject) -> str:
-    """A text, written for a subject."""
+    """The Markdown of a text for a subject."""
     return text if isinstance(text, str) else text(subject)
 
 
 def asked(question: Question | None, subject: Subject) -> tuple[Question | None, list[str]]:
-    """The question to ask of a subject, and why each one before it is pointless."""
+    """The first question that makes sense for a subject, and why those before it don't."""
     reasons = []
     while question is not None and (why := question.pointless(subject)):
         reasons.append(why)
@@ -302,7 +302,7 @@ def asked(question: Question | None, subject: Subject) -> tuple[Question | None,
 
 
 def _any_of(places: Sequence[str], what: str) -> str:
-    """One place, or several that are equally right."""
+    """Name the right place, or all that are equally right."""
     if len(places) > MOST_NAMED:
         return f"any of {len(places)} {what}"
     return places[0] if len(places) == 1 else f"{' or '.join(places)}, which are equally right"

@@ -19,11 +19,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Subject:
-    """A run that a lesson is about.
+    """A run, and the values that a lesson computes from it.
 
     Attributes:
         loaded: the model.
-        run: the sentence's run, with the model's own target if it generates.
+        run: of the sentence; the target, if any, is the model's own output.
         text: the sentence as typed.
     """
 
