@@ -1,4 +1,4 @@
-"""The three private parts of Streamlit that Headlight uses, all about the address.
+"""The private parts of Streamlit that Headlight uses: three for the address, one for messages.
 
 Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
 """

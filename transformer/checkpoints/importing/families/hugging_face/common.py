@@ -30,15 +30,6 @@ def classifiers(*modules: str) -> dict[str, str]:
     return {f"{module}.{part}": CLASSIFIER for module in modules for part in ("weight", "bias")}
 
 
-def note_on_lookalikes(draft: ConfigDraft, others: str) -> None:
-    """Add a note that other models have the same names, if there is no config.json to tell them apart."""
-    if draft.config is None:
-        draft.note(
-            f"{others} have weights of the same names and compute something else. If this is one of them the "
-            "numbers are wrong: open the whole folder with its config.json to be sure."
-        )
-
-
 _LABELS = {
     "gelu": "GELU (gelu)",
     "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",
