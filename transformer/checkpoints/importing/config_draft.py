@@ -160,9 +160,9 @@ class ConfigDraft:
             likely.sort(key=lambda n: n != usual)
         return self.ask(
             "n_heads",
-            "How many attention heads has each layer?",
-            "All heads of a layer are stored as one matrix: another number cuts the same matrix into other "
-            "heads, and every attention picture would be wrong.",
+            "How many attention heads does each layer have?",
+            "All heads of a layer are stored as one matrix: another number divides it into other heads, "
+            "and every attention picture would be wrong.",
             {n: f"{n} (each {width // n} wide)" for n in likely},
         )
 
@@ -218,7 +218,7 @@ class ConfigDraft:
         stored = self.raw.tensors.get(tensor)
         if stored is None or axis >= len(stored.shape):
             raise CheckpointError(
-                f"The sizes can't be told: there is no tensor {tensor} with {axis + 1} axes. Put the model's "
+                f"The sizes are unknown: there is no tensor {tensor} with {axis + 1} axes. Put the model's "
                 "config.json into the folder of its weights, or export the whole model."
             )
         return stored.shape[axis]
@@ -245,7 +245,7 @@ class ConfigDraft:
         try:
             return TransformerConfig.from_dict(values)
         except ConfigError as error:
-            raise CheckpointError(f"The checkpoint describes no model that can be built: {error}") from error
+            raise CheckpointError(f"The checkpoint describes a model that can't be built: {error}") from error
 
     @staticmethod
     def _answer(name: str, given: Any, options: tuple[Option, ...]) -> Any:
@@ -268,7 +268,7 @@ class ConfigDraft:
                 value = math.nan
             if abs(value) <= sys.float_info.max:
                 return value
-        raise CheckpointError(f"{shown(given)} is no answer to {name}: choose one of {offered}.")
+        raise CheckpointError(f"{shown(given)} is not an answer to {name}: choose one of {offered}.")
 
 
 def _with_first(value: object, options: tuple[Option, ...]) -> tuple[Option, ...]:

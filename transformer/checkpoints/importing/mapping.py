@@ -158,19 +158,19 @@ class _Planner:
         stored, names = match.parts[0], match.names
         other = next((part.dtype for part in match.parts if part.dtype not in FLOATS), None)
         if other is not None:
-            return f"holds {other}, no numbers with a fraction"
+            return f"holds {other}, not floating-point numbers"
         due = [self.shapes.get(name) for name in names]
         has = shape_text(stored.shape) + (f", of {len(match.parts)} parts," if len(match.parts) > 1 else "")
         try:
             whole = joined([torch.empty(part.shape, device="meta") for part in match.parts])
             parts = match.transform(whole, self.config)
         except (RuntimeError, IndexError) as error:
-            return f"{has} can't be taken apart ({str(error).splitlines()[0]})"
+            return f"{has} can't be split ({str(error).splitlines()[0]})"
         got = [tuple(part.shape) for part in parts]
         if got == due:
             return ""
         if got == [tuple(stored.shape)]:
-            return f"{has} where {shape_text(due[0] or ())} is due"
+            return f"{has} instead of {shape_text(due[0] or ())}"
         listed = (f"{name} {shape_text(shape or ())}" for name, shape in zip(names, due, strict=True))
         return f"{has} does not make {', '.join(listed)}"
 

@@ -17,7 +17,7 @@ _NORM_AFTER = "norms after the sublayers inside the residual branch, without any
 _RECURRENT = "recurrent layers in place of attention"
 _SPARSE = "block-sparse attention"
 _STATE_SPACE = "state-space layers in place of attention"
-_TWO_MODELS = "two models in one, each with a configuration of its own: save the one you want by itself"
+_TWO_MODELS = "two models in one, each with a configuration of its own: save the one you want separately"
 _VARIED = "layers of several kinds or widths in one stack"
 _WINDOW = "attention over a window around each token, and a few tokens that see all"
 
@@ -85,7 +85,7 @@ MISSING: Mapping[str, str] = {
     "openelm": _VARIED,
     "paligemma": _IMAGES,
     "pegasus_x": _WINDOW,
-    "perceiver": "latent vectors that read the tokens in their stead",
+    "perceiver": "latent vectors that read the tokens in place of the layers",
     "phimoe": _EXPERTS,
     "prophetnet": "a stream of attention for each of several future tokens",
     "qwen2_5_vl": _IMAGES,
@@ -96,7 +96,7 @@ MISSING: Mapping[str, str] = {
     "qwen3_next": f"{_LINEAR} and {_EXPERTS}",
     "qwen3_vl": _IMAGES,
     "recurrent_gemma": _RECURRENT,
-    "reformer": "attention among tokens that are hashed alike, and reversible layers",
+    "reformer": "attention among tokens with the same hash, and reversible layers",
     "roc_bert": "shapes and sounds of characters in addition to words",
     "roformer": "rotary positions in an encoder with BERT's names",
     "rwkv": _RECURRENT,

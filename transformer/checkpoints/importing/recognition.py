@@ -254,7 +254,7 @@ def _other_names_than(label: str, raw: RawCheckpoint) -> str:
             "folder of the whole model."
         )
     return (
-        f"By its config.json the model is {label}, but its tensors are not called so: the first are "
+        f"By its config.json the model is {label}, but its tensors have other names: the first are "
         f"{_first_names(raw)}. Give the model as transformers saves it (save_pretrained), neither quantised "
         "nor converted."
     )
@@ -288,15 +288,17 @@ def _check_cost(config: TransformerConfig) -> None:
 def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
     if not (raw.path.is_file() and raw.path.with_name("config.json").is_file()):
         return ()
-    return ("The config.json in this file's folder was not read: open the folder, and it answers much more.",)
+    return (
+        "The config.json in this file's folder was not read: open the folder, and fewer questions remain.",
+    )
 
 
 def _notes_on_generation(settings: GenerationSettings) -> tuple[str, ...]:
     notes = []
     if not settings.are_greedy:
         notes.append(
-            f"Its makers write with these settings: {settings}. The page Decode and `translate` begin with "
-            "them."
+            f"Its makers generate with these settings: {settings}. The page Decode and `translate` start "
+            "with them."
         )
     if settings.not_applied:
         notes.append(f"Of its makers' settings these are not applied: {', '.join(settings.not_applied)}.")
@@ -314,7 +316,7 @@ def _notes_on_stand_ins(weights: WeightPlan) -> tuple[str, ...]:
         )
     if zeros:
         notes.append(
-            f"The files have no numbers for {_listed(zeros)}: zeros take their place, which adds nothing."
+            f"The files have no numbers for {_listed(zeros)}: zeros replace them, which adds nothing."
         )
     return tuple(notes)
 

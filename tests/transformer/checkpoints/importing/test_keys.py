@@ -106,7 +106,7 @@ def test_a_tensor_of_another_shape_is_told_with_both_shapes(tmp_path: Path) -> N
     assert not keys.fits
     assert not keys.missing
     by_name = {problem.name: problem.detail for problem in keys.misshaped}
-    assert by_name["transformer.encoder.layers.1.linear2.weight"] == "22 × 41 where 22 × 37 is due"
+    assert by_name["transformer.encoder.layers.1.linear2.weight"] == "22 × 41 instead of 22 × 37"
     assert "66 × 23" in by_name["transformer.encoder.layers.1.self_attn.in_proj_weight"]
 
 
@@ -172,8 +172,8 @@ def test_what_does_not_open_is_told_by_its_type_and_what_to_do(
     "answers,words",
     [
         ({"n_heads": 3}, "n_heads"),
-        ({"n_heads": "many"}, "no answer to n_heads"),
-        ({"activation": "tanh"}, "no answer to activation"),
+        ({"n_heads": "many"}, "not an answer to n_heads"),
+        ({"activation": "tanh"}, "not an answer to activation"),
         ({"heads": 2}, "no question 'heads'"),
     ],
 )

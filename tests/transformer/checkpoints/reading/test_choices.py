@@ -121,7 +121,7 @@ def test_the_answer_decides_whose_numbers_are_read(tmp_path: Path) -> None:
         assert torch.equal(ours, theirs.decoder.layers[1].linear1.weight)  # type: ignore[union-attr,index]
     assert survey_checkpoint(path, answers={"weights": "ema"}).report.questions[0].value == "ema"
     for wrong in ("mean", 7, None):
-        with pytest.raises(CheckpointError, match="is no answer to weights: choose one of model, ema"):
+        with pytest.raises(CheckpointError, match="is not an answer to weights: choose one of model, ema"):
             open_checkpoint(path, answers={"weights": wrong})
 
 

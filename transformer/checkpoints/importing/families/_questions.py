@@ -92,7 +92,7 @@ def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
     return bool(
         draft.ask(
             "causal",
-            "Are later tokens hidden from earlier ones?",
+            "Are later tokens masked for earlier ones?",
             "The mask is given to the module at each call and not stored. Language models are often built of "
             "encoder layers under such a mask.",
             {True: "yes: it continues texts", False: "no: it sees whole texts"},
@@ -202,9 +202,9 @@ def ask_pad_id(draft: ConfigDraft, embedding: str | None, usual: int) -> None:
     ids = sorted(range(_FIRST_IDS), key=lambda index: (index not in zeros, index != usual, index))
     draft.ask(
         "pad_id",
-        "Which id fills up short sentences of a batch?",
-        "The vocabulary is not stored with the weights. This token is never looked at."
-        + (f" Row {zeros[0]} of the embedding is zero, as that of padding is." if zeros else ""),
+        "Which id pads short sentences of a batch?",
+        "The vocabulary is not stored with the weights. This token is masked."
+        + (f" Row {zeros[0]} of the embedding is zero, as padding's usually is." if zeros else ""),
         {index: str(index) for index in ids} | {-1: "none"},
     )
 

@@ -23,7 +23,7 @@ def ask_grouped_heads(draft: ConfigDraft, q_rows: int, k_rows: int, usual_width:
     possible = _possible_heads(q_rows, k_rows)
     n_heads = draft.ask(
         "n_heads",
-        "How many attention heads has each layer?",
+        "How many attention heads does each layer have?",
         f"All heads are stored as one matrix of {q_rows} rows for queries and one of {k_rows} for keys.",
         {n: f"{n} (each {q_rows // n} wide)" for n in possible},
         likely=next((n for n in possible if n * usual_width == q_rows), None),
@@ -41,8 +41,8 @@ def put_grouped_heads(draft: ConfigDraft, n_heads: int, q_rows: int, k_rows: int
     if d_head * n_heads != q_rows or d_head % 2 or k_rows % d_head:
         possible = ", ".join(map(str, _possible_heads(q_rows, k_rows)))
         raise CheckpointError(
-            f"{shown(n_heads)} heads can't be: {q_rows} rows of queries and {k_rows} rows of keys must be "
-            f"cut into heads of one even width. Choose one of {possible}."
+            f"{shown(n_heads)} heads are impossible: {q_rows} rows of queries and {k_rows} rows of keys must "
+            f"be divided into heads of one even width. Choose one of {possible}."
         )
     draft.put("d_head", d_head, "shapes", "rows of queries over heads")
     draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of keys over the width of a head")
@@ -61,8 +61,8 @@ def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
     possible = likely_heads(q_rows, fits) if q_rows <= LARGEST_SIZE else []
     if not possible:
         raise CheckpointError(
-            f"{q_rows} rows of queries and {k_rows} rows of keys can't be cut into heads of one even width, "
-            "which rotary positions need: export the whole model again, with its configuration."
+            f"{q_rows} rows of queries and {k_rows} rows of keys can't be divided into heads of one even "
+            "width, which rotary positions need: export the whole model again, with its configuration."
         )
     return possible
 
@@ -82,7 +82,7 @@ def ask_length(draft: ConfigDraft, *likely: int) -> None:
     """Ask for the maximum length of a text, the likely answer first."""
     draft.ask(
         "max_len",
-        "How many tokens may a text have?",
+        "How many tokens can a text have?",
         "Rotary positions have no table whose length could be read.",
         {length: f"{length:,}" for length in likely},
     )

@@ -86,5 +86,5 @@ def put_no_generator(draft: ConfigDraft) -> None:
     draft.put("tie_generator", False, "shapes", "there is no lm_head.weight")
     draft.note(
         "There is no language-model head in the files: the model gives hidden states and attention, and "
-        "proposes no words."
+        "predicts no words."
     )

@@ -113,7 +113,7 @@ def _take(draft: ConfigDraft, told: ForeignConfig) -> None:
     if told.get("moe") or told.get("vision_chunk_size"):
         raise CheckpointError(
             f"{told.source} describes a model with experts or for pictures: Headlight's model has neither. "
-            "Choose a model for texts alone."
+            "Choose a text-only model."
         )
     if told.get("quantization_args"):
         raise CheckpointError(

@@ -158,8 +158,8 @@ class _Reading:
             return
         if ours not in self.tensors:
             raise CheckpointError(
-                f"The mapping file tells no {name}, and no tensor leads to {ours}, whose shape would: add "
-                "the one or the other."
+                f"The mapping file has no {name}, and no tensor is mapped to {ours}, whose shape would "
+                "give it: add one of them."
             )
         stored, into = self.tensors[ours]
         shape = stored.shape[::-1] if into.by is transposed else stored.shape
@@ -210,8 +210,8 @@ class _Reading:
             tied = draft.ask(
                 "tie_generator",
                 "Is the embedding also the layer that turns hidden states into words?",
-                "No tensor leads to generator.weight.",
-                {True: "yes: they are tied", False: "no: the model proposes no words"},
+                "No tensor is mapped to generator.weight.",
+                {True: "yes: they are tied", False: "no: the model predicts no words"},
             )
             self._shape("has_generator", tied, told_by)
 

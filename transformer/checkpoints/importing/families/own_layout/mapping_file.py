@@ -133,7 +133,7 @@ def _names(section: Node) -> Iterator[tuple[str, Into]]:
         _check_foreign(theirs, node)
         into, n_numbers = _target(theirs, node), theirs.count("{}")
         if any(name.count("{}") > n_numbers for name in into.names):
-            raise _error(node, f"{shown(theirs)} has fewer {{}} than the name that it leads to")
+            raise _error(node, f"{shown(theirs)} has fewer {{}} than the name that it is mapped to")
         kinds = {_kind(name, node) for name in into.names}
         if kinds == {"weight"}:
             yield theirs, into
@@ -142,9 +142,7 @@ def _names(section: Node) -> Iterator[tuple[str, Into]]:
                 is_bias = name.endswith((".bias", ".beta"))
                 yield name, Into(_OF_BIASES.get(part.by, part.by) if is_bias else part.by, *part.names)
         else:
-            raise _error(
-                node, f"{shown(theirs)} leads to weights and to modules: name the ones or the others"
-            )
+            raise _error(node, f"{shown(theirs)} is mapped to weights and to modules: use one or the other")
 
 
 def _target(theirs: str, node: Node) -> Into:
@@ -155,11 +153,11 @@ def _target(theirs: str, node: Node) -> Into:
         if name not in ("to", "by", "rows"):
             raise _error(part, f"{shown(theirs)} has {shown(name)}: it may have to, by and rows")
     if "to" not in parts:
-        raise _error(node, f"{shown(theirs)} does not say which of our names it leads to (to: ...)")
+        raise _error(node, f"{shown(theirs)} has no name of ours (to: ...)")
     to = parts["to"].value
     ours = [name.value for name in to] if isinstance(to, list) else [to]
     if not ours or not all(isinstance(name, str) for name in ours):
-        raise _error(parts["to"], f"{shown(theirs)} leads to {shown(to)}: give a name of ours, or a list")
+        raise _error(parts["to"], f"{shown(theirs)} is mapped to {shown(to)}: give a name of ours, or a list")
     return Into(_transform(parts, node), *ours)
 
 
@@ -201,14 +199,14 @@ def _ignored(section: Node) -> Iterator[tuple[str, str]]:
     for theirs, node in _dictionary(section, "ignored").items():
         _check_foreign(theirs, node)
         if not isinstance(node.value, str):
-            raise _error(node, f"say in words why the model does without {shown(theirs)}")
+            raise _error(node, f"say why the model does not need {shown(theirs)}")
         yield theirs, node.value
 
 
 def _config(section: Node) -> Iterator[tuple[str, Any]]:
     for name, node in _dictionary(section, "config").items():
         if name not in _FIELDS:
-            raise _error(node, f"a model of ours has no {shown(name)}{_nearest(name, _FIELDS)}")
+            raise _error(node, f"our model has no {shown(name)}{_nearest(name, _FIELDS)}")
         yield name, _value(name, node)
 
 
@@ -221,7 +219,7 @@ def _value(name: str, node: Node) -> Any:
     if type(value) not in {kind for one in kinds for kind in _KINDS.get(one, (str,))}:
         raise _error(node, f"{name} is {shown(value)}, which is not of the type {_FIELDS[name]}")
     if type(value) is int and not (1 if name == "d_model" else -1) <= value <= LARGEST_SIZE:
-        raise _error(node, f"{name} is {shown(value)}: no model of ours has that")
+        raise _error(node, f"{name} is {shown(value)}: no model can have that")
     return value
 
 

@@ -17,7 +17,7 @@ from transformer.errors import CheckpointError, shown
 MAX_CHARACTERS = 64 * 1024
 _MOST_VALUES = 4_000
 _DEEPEST = 4
-_ADVICE = "Indent by spaces, and put names with {} in quotes where they stand within brackets."
+_ADVICE = "Indent with spaces, and put names with {} inside brackets in quotes."
 _CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -52,7 +52,7 @@ def read_yaml(text: str, what: str) -> Node:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f", line {mark.line + 1}"
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
-        raise CheckpointError(f"{what}{line}: this is no YAML ({shown(str(problem))}). {_ADVICE}") from error
+        raise CheckpointError(f"{what}{line}: this is not YAML ({shown(str(problem))}). {_ADVICE}") from error
 
 
 class _Reader:
@@ -92,7 +92,7 @@ class _Reader:
         for key in keys_and_values:
             name = key.value
             if not isinstance(name, str):
-                raise CheckpointError(f"{self._what}, line {key.line}: {shown(name)} is no name.")
+                raise CheckpointError(f"{self._what}, line {key.line}: {shown(name)} is not a name.")
             if name in values:
                 raise CheckpointError(
                     f"{self._what}, line {key.line}: {shown(name)} is there twice, first in line "

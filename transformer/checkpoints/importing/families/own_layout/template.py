@@ -16,7 +16,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
 _HEAD = """\
-# Which tensor of the files is which weight of Headlight's model: docs/checkpoints.md tells all of it.
+# Which tensor of the files is which weight of Headlight's model: see docs/checkpoints.md.
 # {} stands for a layer's number. Check the lines below, which were guessed from names and shapes; finish or
 # remove those that begin with #. What `config` leaves out is read from shapes, or asked.
 """

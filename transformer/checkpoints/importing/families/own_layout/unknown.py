@@ -84,7 +84,7 @@ def describe(raw: RawCheckpoint, families: Iterable[Family]) -> str:
     lines += _outside(found)
     lines.append(_nearest_family(raw, families))
     lines.append(
-        "If it is a Transformer, say yourself which tensor is which: `python -m transformer inspect FILE "
+        "If it is a Transformer, you can say which tensor is which: `python -m transformer inspect FILE "
         "--write-map own.yaml` writes a mapping file to fill in, --map own.yaml uses it; see "
         "docs/checkpoints.md."
     )
@@ -160,7 +160,7 @@ def _difference(names: list[str], table: Renames) -> str:
         if near:
             return f"It has {shown(theirs)}, and these files have {shown(near[0])}."
     if lacking:
-        return f"It has {shown(lacking[0])}, and these files have not."
+        return f"It has {shown(lacking[0])}, and these files don't."
     return f"These files have {shown(others[0])} besides." if others else "Its shapes are others."
 
 

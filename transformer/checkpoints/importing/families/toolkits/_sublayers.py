@@ -31,7 +31,7 @@ _OPTIONS = {
     "head_scale": "a scale of each head (attn_head_scale)",
     "gate": "gated values or residuals (attn_gate_values, gate_residual)",
     "residual_scale": "a scale of the stream (scale_residual)",
-    "memory_tokens": "tokens that every text gets (num_memory_tokens)",
+    "memory_tokens": "tokens added to every text (num_memory_tokens)",
     "project_emb": "embeddings of another width than the model (emb_dim)",
     "pos_emb.scale": "sinusoids with a learned scale (scaled_sinu_pos_emb)",
     "cls_token": "a token for the whole text (use_cls_token)",

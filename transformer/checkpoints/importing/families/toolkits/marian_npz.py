@@ -246,7 +246,7 @@ def _read_words(draft: ConfigDraft) -> None:
     draft.put("pad_id", pad_id, "layout", "the id of the embedding of zeros, where both sides have the same")
     draft.note(
         f"Marian's targets begin with an embedding of zeros: here that is the token {rows[1]}"
-        + (", which the model does not propose." if has_bias else ", whose logit is always 0.")
+        + (", which the model does not predict." if has_bias else ", whose logit is always 0.")
     )
 
 

@@ -145,8 +145,8 @@ def _read_heads(draft: ConfigDraft) -> None:
     rows, k_rows = draft.length(_QUERIES, 0), draft.length(_KEYS, 0)
     if n_heads < 1 or rows % n_heads or k_rows % (rows // n_heads):
         raise CheckpointError(
-            f"{shown(n_heads)} heads can't be: {rows} rows of queries and {k_rows} rows of keys must be cut "
-            "into heads of one width."
+            f"{shown(n_heads)} heads are impossible: {rows} rows of queries and {k_rows} rows of keys must "
+            "be divided into heads of one width."
         )
     draft.put("n_kv_heads", k_rows * n_heads // rows, "shapes", "rows of keys over the width of a head")
 
@@ -183,7 +183,7 @@ def _read_words(draft: ConfigDraft) -> None:
     draft.put("generator_bias", has_bias, "shapes", "whether the generator has a bias")
     if generator is None:
         draft.note(
-            "The files have no generator: the model gives hidden states and attention, and proposes no words."
+            "The files have no generator: the model gives hidden states and attention, and predicts no words."
         )
 
 

@@ -69,7 +69,7 @@ def read_config(draft: ConfigDraft) -> None:
 def _read_direction(draft: ConfigDraft, depth: int) -> dict[str, int]:
     causal = draft.ask(
         "causal",
-        "Are later tokens hidden from earlier ones?",
+        "Are later tokens masked for earlier ones?",
         "An Encoder and a Decoder of x-transformers have the same names and shapes.",
         {True: "yes: attn_layers is a Decoder", False: "no: attn_layers is an Encoder"},
     )
@@ -85,19 +85,19 @@ def _read_heads(draft: ConfigDraft, layer: str) -> None:
     possible = likely_heads(rows, lambda width: k_rows % width == 0) if rows <= LARGEST_SIZE else []
     if not possible:
         raise CheckpointError(
-            f"{rows} rows of to_q and {k_rows} rows of to_k can't be cut into heads of one width: export the "
-            "whole model again."
+            f"{rows} rows of to_q and {k_rows} rows of to_k can't be divided into heads of one width: export "
+            "the whole model again."
         )
     n_heads = draft.ask(
         "n_heads",
-        "How many attention heads has each layer?",
+        "How many attention heads does each layer have?",
         "All heads of a layer are stored as one matrix; each is 64 wide unless attn_dim_head says else.",
         {n: f"{n} (each {rows // n} wide)" for n in possible},
     )
     if n_heads < 1 or rows % n_heads or k_rows % (rows // n_heads):
         raise CheckpointError(
-            f"{shown(n_heads)} heads can't be: {rows} rows of to_q and {k_rows} rows of to_k must be cut "
-            "into heads of one width."
+            f"{shown(n_heads)} heads are impossible: {rows} rows of to_q and {k_rows} rows of to_k must be "
+            "divided into heads of one width."
         )
     draft.put("d_head", rows // n_heads, "shapes", "rows of to_q over heads")
     draft.put("n_kv_heads", k_rows * n_heads // rows, "shapes", "rows of to_k over the width of a head")

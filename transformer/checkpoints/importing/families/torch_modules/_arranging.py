@@ -42,7 +42,7 @@ def arrange(raw: RawCheckpoint) -> RawCheckpoint:
     if apart is not None:
         raise CheckpointError(
             f"There is {shown(apart)}: an attention whose keys and values have another width than the model "
-            "(kdim, vdim). In Headlight's model a memory is as wide as what looks at it."
+            "(kdim, vdim). In Headlight's model a memory is as wide as the model."
         )
     tensors, _ = _arranged(raw.tensors, likeliest)
     return _Arranged(**(vars(raw) | {"tensors": tensors}), before=raw.tensors) if tensors else raw

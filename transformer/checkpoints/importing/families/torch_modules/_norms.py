@@ -21,7 +21,7 @@ _LABELS = {
     "decoder": "after the decoder's last layer",
     "encoder": "after the encoder's last layer",
     "embeddings": "after the embeddings",
-    "elsewhere": "elsewhere, and the model is to run without it",
+    "elsewhere": "elsewhere; run the model without it",
 }
 
 
@@ -101,8 +101,8 @@ def _ask(module: str, spots: Iterable[str], ask: Ask) -> str:
     return str(
         ask(
             f"place_of_{module.replace('.', '_')}",
-            f"Where does the norm {module} stand?",
-            "Its name does not tell. At another place it computes something else.",
+            f"Where is the norm {module}?",
+            "Its name does not say. In another place it computes something else.",
             {what: _LABELS[what] for what in (*spots, "elsewhere")},
         )
     )

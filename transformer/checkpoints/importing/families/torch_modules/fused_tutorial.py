@@ -104,7 +104,7 @@ def read_config(draft: ConfigDraft) -> None:
 def _ask_merge(draft: ConfigDraft) -> None:
     merge = draft.ask(
         "merge_heads",
-        "Does the attention transpose its heads back before it merges them?",
+        "Does the attention transpose its heads back before merging them?",
         "Both versions of this tutorial save the same names and shapes. Look for permute(0, 2, 1, 3) between "
         "the values and linear_layer in your code.",
         {

@@ -103,14 +103,14 @@ def read_config(draft: ConfigDraft) -> None:
         _ask_memory_padding_mask(draft)
     questions.ask_pad_id(draft, embedding, usual=0)
     if not draft["has_generator"]:
-        draft.note("The files have no layer that turns hidden states into words: the model proposes none.")
+        draft.note("The files have no layer that turns hidden states into words: the model predicts none.")
 
 
 def _ask_memory_padding_mask(draft: ConfigDraft) -> None:
     """Ask whether the source's padding is hidden from the decoder; answers as in TransformerConfig."""
     draft.ask(
         "memory_padding_mask",
-        "Is the source's padding hidden from the decoder?",
+        "Is the source's padding masked for the decoder?",
         "It is, if the module is called with memory_key_padding_mask; without, the decoder sees "
         "padding, too. It matters for sentences of a batch that are shorter than others.",
         {True: "yes: memory_key_padding_mask is given", False: "no: it is left out"},

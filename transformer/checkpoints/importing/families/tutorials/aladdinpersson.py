@@ -82,7 +82,7 @@ def read_config(draft: ConfigDraft) -> None:
         draft.put(
             "n_heads", d_model // d_head, "shapes", f"{draft.stored_name(queries)} is of one head's width"
         )
-        draft.note("All heads of an attention share their matrices: what each does differs by what it reads.")
+        draft.note("All heads of an attention share their matrices: they differ only in what they read.")
     else:
         shared.ask_heads(draft, queries)
     ask_score_width(

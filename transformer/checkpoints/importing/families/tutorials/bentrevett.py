@@ -103,7 +103,7 @@ def read_config(draft: ConfigDraft) -> None:
         embedding_scale=True,
     )
     if f"{_FIRST}layer_norm.weight" in draft.raw.tensors or f"{_FIRST}ln.weight" in draft.raw.tensors:
-        draft.note("All sublayers of a layer share one norm: here each of them shows its numbers as its own.")
+        draft.note("All sublayers of a layer share one norm, whose numbers each of them shows as its own.")
     shared.put_outside(draft, pad_id=1)
 
 

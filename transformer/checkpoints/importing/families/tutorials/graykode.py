@@ -114,7 +114,7 @@ def read_config(draft: ConfigDraft) -> None:
     _read_positions(draft)
     questions.ask_pad_id(draft, "src_embedding", usual=0)
     if not _has_norm(draft.raw, "enc_self_attn"):
-        draft.note("This code makes its norms at each call and never trains them: gamma is 1 and beta 0.")
+        draft.note("This code creates its norms at each call and never trains them: gamma is 1 and beta 0.")
 
 
 def _read_positions(draft: ConfigDraft) -> None:
@@ -125,8 +125,8 @@ def _read_positions(draft: ConfigDraft) -> None:
     rows = _ask_rows(draft, [draft.length(name, 0) for name in tables])
     if rows == "word":
         raise CheckpointError(
-            "The table of positions is looked up by the word and not by its place: the model knows no order. "
-            "Headlight does not compute that: give pos_emb the numbers 0, 1, 2, ... and train again."
+            "The table of positions is looked up by the word and not by its position: the model knows no "
+            "order. Headlight does not compute that: give pos_emb the numbers 0, 1, 2, ... and train again."
         )
     if rows == "from_0":
         questions.ask_positions(draft, tables)
@@ -145,7 +145,7 @@ def _ask_rows(draft: ConfigDraft, lengths: Sequence[int]) -> str:
         "word": "that of the word itself: self.pos_emb(enc_inputs)",
     }
     is_example = [*lengths] == [_ROWS_OF_EXAMPLE] * 2
-    why = "It is written down in the code. Look for self.pos_emb( in forward of Encoder and Decoder."
+    why = "It is hard-coded. Look for self.pos_emb( in forward of Encoder and Decoder."
     if [*lengths] == [draft["src_vocab_size"], draft["tgt_vocab_size"]]:
         why += " The tables have one row per word, as in copies that look it up by the word."
     return str(

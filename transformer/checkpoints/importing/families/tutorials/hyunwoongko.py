@@ -46,7 +46,7 @@ _OUTPUT = "encoder.layers.0.attention.w_concat.weight"
 _VERSIONS_DIFFER = "Versions of this code differ, and save the same names and shapes."
 _CUT_ACROSS_TOKENS = (
     "The attention of this version splits heads without transposing, so they get pieces of other tokens as "
-    "queries and keys. Headlight does not compute that: take the code as it is today, and train again."
+    "queries and keys. Headlight does not compute that: use the current code, and train again."
 )
 
 
@@ -84,7 +84,7 @@ def read_config(draft: ConfigDraft) -> None:
 def _ask_split(draft: ConfigDraft) -> None:
     split = draft.ask(
         "split_heads",
-        "Does the attention transpose after it has split the heads?",
+        "Does the attention transpose after splitting the heads?",
         f"{_VERSIONS_DIFFER} Look at split of MultiHeadAttention in your code.",
         {
             "transposed": "yes: view(batch_size, length, n_head, d_tensor).transpose(1, 2)",

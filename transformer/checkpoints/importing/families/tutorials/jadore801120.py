@@ -96,7 +96,7 @@ def _ask_scale(draft: ConfigDraft) -> None:
         return
     scaled = draft.ask(
         "scale_emb_or_prj",
-        "Is something scaled because embedding and generator are one matrix?",
+        "Is anything scaled because embedding and generator are one matrix?",
         "It is an argument of Transformer in this code, and not stored. Versions without it do what the "
         "first answer says.",
         {
@@ -128,12 +128,12 @@ def _read_norms(draft: ConfigDraft) -> None:
             "post": "after, as today: q = self.layer_norm(q) is at the end of forward",
             "pre": "before: q = self.layer_norm(q) is at the beginning of forward",
         },
-        "Versions of this code differ, and save the same. Look at MultiHeadAttention in your code.",
+        "Versions of this code differ, but save the same. Look at MultiHeadAttention in your code.",
     )
     place = draft.ask(
         "place_of_layer_norm",
-        "Where does the layer_norm of Encoder and Decoder stand?",
-        "Versions of this code differ, and save the same. Look at forward of Encoder in your code.",
+        "Where is the layer_norm of Encoder and Decoder?",
+        "Versions of this code differ, but save the same. Look at forward of Encoder in your code.",
         {"embeddings": "before the first layer, as today", "last": "after the last layer"},
         likely="last" if draft["norm_position"] == "pre" else "embeddings",
     )

@@ -61,7 +61,7 @@ def read_config(draft: ConfigDraft) -> None:
     shared.put_outside(draft, pad_id=1)
     if draft["positions"] == "learned":
         draft.note(
-            "The table of positions is used as it is stored: this code doubles the paper's exponents, so "
+            "The position table is used as stored: this code doubles the paper's exponents, so "
             "most of its waves are much longer."
         )
 

@@ -219,7 +219,7 @@ def test_an_untied_model_alone_has_no_generator(tmp_path: Path, case: str) -> No
     theirs = model_of(case)
     ours, report = imported(raw_of(tmp_path, theirs.model.state_dict(), theirs.config.to_dict()))
     assert not ours.config.has_generator
-    assert any("proposes no words" in note for note in report.notes)
+    assert any("predicts no words" in note for note in report.notes)
     src, tgt = random_ids(VOCAB, 2, 9), random_ids(VOCAB, 2, 7)
     with torch.no_grad():
         expected = theirs.model(input_ids=src, decoder_input_ids=tgt).last_hidden_state

@@ -75,7 +75,7 @@ def test_hidden_states_where_nothing_makes_words(tmp_path: Path, case: str, told
     raw = raw_of(tmp_path, theirs.state_dict(), None if answers else config)
     ours, report = imported(raw, answers)
     assert not ours.config.has_generator
-    assert any("proposes no words" in note for note in report.notes)
+    assert any("predicts no words" in note for note in report.notes)
     ids = random_ids(VOCAB, 2, 13)
     alone = getattr(theirs, theirs.base_model_prefix, theirs)
     assert_same_stack(trace_of(ours, None, ids), "decoder", outputs(alone, ids, ids >= 0), ids >= 0)

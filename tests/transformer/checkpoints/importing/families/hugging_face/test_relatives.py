@@ -60,7 +60,7 @@ def test_the_answer_decides_how_the_same_tensors_are_read(tmp_path: Path) -> Non
     assert configs["gemma"].activation == "gelu_tanh"
     assert configs["llama"].activation == "silu"
     assert [configs[layout].embedding_scale for layout in ("gemma", "llama")] == [True, False]
-    with pytest.raises(CheckpointError, match="no answer to layout: choose one of gemma, llama"):
+    with pytest.raises(CheckpointError, match="not an answer to layout: choose one of gemma, llama"):
         plan_import(raw, {LAYOUT: "marian"})
 
 

@@ -141,7 +141,7 @@ def test_an_untied_model_alone_has_no_generator(tmp_path: Path, told: dict[str, 
     config = theirs.config.to_dict() | {"architectures": ["T5Model"]} | told
     ours, report = imported(raw_of(tmp_path, theirs.state_dict(), config))
     assert not ours.config.has_generator
-    assert any("proposes no words" in note for note in report.notes)
+    assert any("predicts no words" in note for note in report.notes)
     ids = random_ids(VOCAB, 2, 11)
     with torch.no_grad():
         expected = theirs(input_ids=ids, decoder_input_ids=ids).last_hidden_state

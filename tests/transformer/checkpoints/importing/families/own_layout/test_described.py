@@ -198,7 +198,7 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
         ("n_heads: 4", "n_heads: {a: 4}", 20, "not of the type int"),
         ("n_heads: 4", "n_heads: *four", 20, "not read"),
         ("n_heads: 4", "n_heads: !!python/object:os.system 4", 20, "not read"),
-        ("n_heads: 4", "n_heads: [4", 21, "no YAML"),
+        ("n_heads: 4", "n_heads: [4", 21, "not YAML"),
     ],
 )
 def test_a_mistake_is_refused_with_its_line(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
@@ -214,12 +214,12 @@ def test_a_mistake_is_refused_with_its_line(tmp_path: Path, old: str, new: str, 
         ("[1, 2]", "must hold names"),
         ("config: {n_heads: 4}", "no section names|has no section"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "not read"),
-        ("[" * 60_000, "nested|no YAML"),
+        ("[" * 60_000, "nested|not YAML"),
         ("names: {}\n---\nnames: {}\n", "second document"),
         ("names: {a.weight: generator.weight}", "is one of the files'"),
         ("x" * 70_000, "at most"),
-        ("names: {words.weight: tgt_embedding.weight}", "would: add"),
-        ("names:\n  \x00: 1", "no YAML"),
+        ("names: {words.weight: tgt_embedding.weight}", "give it: add one"),
+        ("names:\n  \x00: 1", "not YAML"),
     ],
 )
 def test_what_is_no_mapping_file_is_refused(tmp_path: Path, text: str, said: str) -> None:

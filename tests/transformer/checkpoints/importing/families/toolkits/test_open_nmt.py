@@ -143,7 +143,7 @@ def test_the_trainers_file(tmp_path: Path, second: bool) -> None:
     [
         ({"max_relative_positions": -1}, "opt says max_relative_positions -1: relative or rotary"),
         ({"parallel_residual": True}, "parallel sublayers"),
-        ({"heads": 5}, "5 heads can't be"),
+        ({"heads": 5}, "5 heads are impossible"),
         ({"sliding_window": 4}, "sliding_window 4"),
     ],
 )

@@ -358,5 +358,5 @@ def test_rows_that_no_heads_fit_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_heads", [0, 4])
 def test_heads_that_can_not_be_are_refused(tmp_path: Path, n_heads: int) -> None:
     weights = Wrapper(TGT_VOCAB, Layers(2, causal=True)).state_dict()
-    with pytest.raises(CheckpointError, match="heads can't be"):
+    with pytest.raises(CheckpointError, match="heads are impossible"):
         plan_import(raw_of(tmp_path, weights), {"n_heads": n_heads})

@@ -149,7 +149,7 @@ def test_what_may_be_embedding_or_generator_is_asked(tmp_path: Path) -> None:
         assert close(ours(None, ids), theirs(ids))
     other = plan_import(raw, {"generator": "none", "embedding": "b.weight"}).report
     assert [problem.name for problem in other.keys.unexpected] == ["a.weight"]
-    with pytest.raises(CheckpointError, match="is no answer to generator"):
+    with pytest.raises(CheckpointError, match="is not an answer to generator"):
         plan_import(raw, {"generator": "pos.weight"})
 
 

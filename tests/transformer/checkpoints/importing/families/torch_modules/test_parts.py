@@ -84,7 +84,7 @@ def test_a_bare_encoder_runs_on_stand_in_embeddings_and_says_so(tmp_path: Path, 
     ours, report = imported(raw, POST | {"pad_id": PAD})
     assert not ours.config.has_generator
     assert any("src_embedding.weight" in note and "drawn at random" in note for note in report.notes)
-    assert any("proposes none" in note for note in report.notes)
+    assert any("predicts none" in note for note in report.notes)
     ids = padded(random_ids(VOCAB, 2, 7), PAD, 4)
     trace = trace_of(ours, ids, None)
     with torch.no_grad(), torch_attention(theirs) as seen:

@@ -81,13 +81,13 @@ def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
     d_head = draft["d_head"]
     if d_head < 2:
         raise CheckpointError(
-            f"{shown(draft['n_heads'])} heads can't be: each would be {shown(d_head)} wide, and rotary "
+            f"{shown(draft['n_heads'])} heads are impossible: each would be {shown(d_head)} wide, and rotary "
             "positions turn pairs of numbers. Choose fewer heads."
         )
     parts = {d_head // n: f"{d_head // n} of {d_head}" for n in (usual_part, 1, 2, 4)}
     draft.ask(
         "rotary_dims",
-        "How many leading numbers of each head do the rotary positions turn?",
+        "How many leading dimensions of each head are rotated?",
         "The angles are computed and not stored.",
         {turned: label for turned, label in parts.items() if turned > 1 and turned % 2 == 0}
         or {d_head - d_head % 2: f"{d_head - d_head % 2} of {d_head}"},
@@ -145,13 +145,14 @@ def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
         )
     if not 0 < part <= 1:
         raise CheckpointError(
-            f"config.json says {names.part} {shown(part)}: it is a share of each head, above 0 and at most 1."
+            f"config.json says {names.part} {shown(part)}: it must be a share of each head, "
+            "above 0 and at most 1."
         )
     turned = int(draft["d_head"] * part)
     if not turned:
         raise CheckpointError(
-            f"config.json says {names.part} {shown(part)}, which is none of the {draft['d_head']} numbers "
-            "of a head. Copy the complete file."
+            f"config.json says {names.part} {shown(part)}, which rounds to none of the {draft['d_head']} "
+            "numbers of a head. Copy the complete file."
         )
     if part < 1:
         draft.configured("rotary_dims", turned, f"{names.part}, of {draft['d_head']}")

@@ -54,7 +54,7 @@ RENAMES: Renames = {
 
 _UNUSED_BIAS = "unused.head.bias"
 POOLER = "The pooler makes one vector of a sentence for classifiers; no attention depends on it."
-NEXT_SENTENCE = "The head that tells whether two sentences follow each other."
+NEXT_SENTENCE = "The head that predicts whether two sentences follow each other."
 IGNORED = {
     "embeddings.position_ids": POSITION_IDS,
     "embeddings.token_type_ids": "Segment 0 for every position, which is what our model takes.",
@@ -144,7 +144,7 @@ def read_head(draft: ConfigDraft, head: str, *, activation: str = "") -> None:
     if not has_head:
         draft.note(
             "There is no masked-language-model head in the files: the model gives hidden states and "
-            "attention, and proposes no words."
+            "attention, and predicts no words."
         )
     elif activation and draft.config is not None:
         draft.config.only("hidden_act", activation, why="layers with another activation than the head has")

@@ -39,7 +39,7 @@ RENAMES: Renames = {
     ),
     "predictions.bias": "generator.bias",
 }
-_ORDER = "The head that tells whether two sentences are in their order."
+_ORDER = "The head that predicts whether two sentences are in order."
 _LIKELY_DEPTHS = (12, 24, 6)
 _DEPTHS = {1024: 24, 2048: 24}
 """Width -> layers, for published models without the usual 12."""
@@ -62,7 +62,7 @@ def read_config(draft: ConfigDraft) -> None:
         draft.ask(
             "n_encoder_layers",
             "How many layers does the encoder have?",
-            "One set of weights serves all layers, so the files don't tell how often it is run.",
+            "One set of weights serves all layers, so the files don't say how often it is applied.",
             {depth: str(depth) for depth in depths},
         )
     else:

@@ -25,7 +25,7 @@ RENAMES: Renames = {
         }
     ),
 }
-_DISCRIMINATOR = "The head that tells which words were replaced; it proposes none."
+_DISCRIMINATOR = "The head that predicts which words were replaced; it predicts none."
 _MODULES = {"electra", "embeddings_project", "generator_predictions", "discriminator_predictions"}
 
 

@@ -73,7 +73,7 @@ TABLE = "encoder.embed_positions.weight"
 TABLES_OF_SINUSOIDS = dict.fromkeys((TABLE, "decoder.embed_positions.weight"), SINUSOIDS)
 UNUSED = {
     **classifiers("classification_head.dense", "classification_head.out_proj", "qa_outputs"),
-    UNUSED_WORDS: "Both sides have embeddings of their own; nothing uses the one they could have shared.",
+    UNUSED_WORDS: "Both sides have their own embeddings; nothing uses the shared one.",
 }
 
 _HARMLESS = {

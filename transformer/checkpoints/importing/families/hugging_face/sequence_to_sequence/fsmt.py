@@ -85,7 +85,7 @@ def _read_widths(draft: ConfigDraft) -> None:
     draft.put("d_ff", max(widths.values()), "shapes", "the wider of both stacks' feed-forwards")
     if len(set(widths.values())) > 1:
         listed = " and ".join(f"the {stack}'s is {width} wide" for stack, width in widths.items())
-        draft.note(f"Of the feed-forwards {listed}: zeros fill up the narrower one, which changes nothing.")
+        draft.note(f"The feed-forwards differ, {listed}: zeros pad the narrower one, which changes nothing.")
 
 
 def _width(draft: ConfigDraft, stack: str) -> int:

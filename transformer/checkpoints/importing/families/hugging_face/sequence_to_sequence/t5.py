@@ -139,7 +139,7 @@ def _read_decoder(draft: ConfigDraft) -> None:
     draft.layers("n_encoder_layers", "num_layers", "encoder.block.")
     if not draft.raw.layer_count("decoder.block."):
         draft.layout("an encoder alone", n_decoder_layers=0, tgt_vocab_size=0, has_generator=False)
-        draft.note("The files have T5's encoder alone: the model gives hidden states and proposes no words.")
+        draft.note("The files have T5's encoder alone: the model gives hidden states and predicts no words.")
         return
     told = draft.config is not None and "num_decoder_layers" in draft.config
     draft.layers("n_decoder_layers", "num_decoder_layers" if told else "num_layers", "decoder.block.")

@@ -34,7 +34,7 @@ RENAMES: Renames = {
     "decoder.embed_positions.weight": "tgt_embedding.positions.weight",
     **module_renames({"proj_out": "generator"}),
 }
-_CONVOLUTION = "It makes the encoder's input of sound, which Headlight does not read."
+_CONVOLUTION = "It turns sound into the encoder's input; Headlight does not read sound."
 IGNORED = {
     **fairseq_layout.UNUSED,
     **{f"encoder.conv{n}.{part}": _CONVOLUTION for n in (1, 2) for part in ("weight", "bias")},
@@ -53,7 +53,7 @@ def matches(raw: RawCheckpoint) -> bool:
 def read_config(draft: ConfigDraft) -> None:
     """Read config.json, or the shapes and answers."""
     fairseq_layout.read_stacks(draft, activation="gelu")
-    draft.layout("sounds, which are no words", src_vocab_size=STAND_IN_SOUNDS, share_embeddings=False)
+    draft.layout("sounds, which are not words", src_vocab_size=STAND_IN_SOUNDS, share_embeddings=False)
     draft.size("tgt_vocab_size", "vocab_size", _WORDS, 0)
     draft.layout("every Whisper", positions="learned", embedding_scale=False)
     draft.layout("every Whisper", tie_generator=True, generator_bias=False)
