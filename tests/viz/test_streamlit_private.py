@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 import streamlit as st
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import ScriptRunContext, add_script_run_ctx, get_script_run_ctx
@@ -81,7 +82,7 @@ def test_a_fragment_runs_again_before_the_page_is_sent_and_the_browser_still_get
     page = [text_at(0, "outer"), text_at(1, "inner")]
     for message in page:
         queue.enqueue(message)
-    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["outer"])
+    AppSession._clear_queue(Mock(_browser_queue=queue), ["outer"])  # as it does when a run begins
     again = text_at(0, "outer")
     queue.enqueue(again)
     assert queue.flush() == [*page, again], "in order: the later text replaces the earlier one in the browser"
@@ -91,5 +92,5 @@ def test_a_run_of_the_whole_page_drops_what_is_not_sent_yet() -> None:
     send_every_message()
     queue = ForwardMsgQueue()
     queue.enqueue(text_at(0, "outer"))
-    queue.clear(retain_lifecycle_msgs=True)
+    AppSession._clear_queue(Mock(_browser_queue=queue))
     assert queue.is_empty()

@@ -85,7 +85,7 @@ MISSING: Mapping[str, str] = {
     "openelm": _VARIED,
     "paligemma": _IMAGES,
     "pegasus_x": _WINDOW,
-    "perceiver": "latent vectors that read the tokens in place of the layers",
+    "perceiver": "latent vectors that read the tokens and take their place in the layers",
     "phimoe": _EXPERTS,
     "prophetnet": "a stream of attention for each of several future tokens",
     "qwen2_5_vl": _IMAGES,

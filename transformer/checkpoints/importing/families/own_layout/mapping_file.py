@@ -153,7 +153,7 @@ def _target(theirs: str, node: Node) -> Into:
         if name not in ("to", "by", "rows"):
             raise _error(part, f"{shown(theirs)} has {shown(name)}: it may have to, by and rows")
     if "to" not in parts:
-        raise _error(node, f"{shown(theirs)} has no name of ours (to: ...)")
+        raise _error(node, f"{shown(theirs)} does not say which of our names it is mapped to (to: ...)")
     to = parts["to"].value
     ours = [name.value for name in to] if isinstance(to, list) else [to]
     if not ours or not all(isinstance(name, str) for name in ours):

@@ -21,7 +21,7 @@ from transformer.checkpoints.reading.raw import StoredTensor
 _IN_LAYER = ".self_attn.in_proj_weight"
 _MOST_OPTIONS = 16
 _NONE = "none"
-_NAMES = "Neither the names nor anything else in the files says so."
+_NAMES = "Neither the names nor anything else in the files says which."
 
 Ask = Callable[[str, str, str, Mapping[Any, str]], Any]
 """Answers a question, as `ConfigDraft.ask` does: name, text, why, labels."""

@@ -25,7 +25,7 @@ RENAMES: Renames = {
         }
     ),
 }
-_DISCRIMINATOR = "The head that predicts which words were replaced; it predicts none."
+_DISCRIMINATOR = "The head that predicts which words were replaced; it predicts no words."
 _MODULES = {"electra", "embeddings_project", "generator_predictions", "discriminator_predictions"}
 
 
