@@ -118,8 +118,8 @@ def _ask_weights(draft: ConfigDraft) -> None:
         draft.ask(
             WEIGHTS,
             "Which of the weights in the file do you want?",
-            "A trainer saved several of the same names and shapes: those that it trained, and often an "
-            "average of them (EMA), which makes the better predictions.",
+            "A trainer saved several with the same names and shapes: the trained ones, and often an average "
+            "of them (EMA), which predicts better.",
             {key: f"those under {shown(key)}" for key in draft.raw.choices},
         )
 
@@ -174,8 +174,8 @@ def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Fami
         chosen = draft.ask(
             LAYOUT,
             "Which kind of model is it?",
-            "All of these have tensors of the same names and compute different things with them. The "
-            "model_type of a config.json would tell.",
+            "All of these have the same tensor names but compute different things. The model_type in a "
+            "config.json would say which it is.",
             {family.name: _with_trait(family) for family, _ in found},
         )
         family, draft.raw = by_name[chosen]
@@ -312,7 +312,7 @@ def _notes_on_stand_ins(weights: WeightPlan) -> tuple[str, ...]:
     if drawn:
         notes.append(
             f"The files have no numbers for {_listed(drawn)}: they are drawn at random, so "
-            "what the model makes of a sentence means nothing; how its layers work can still be seen."
+            "the model's output means nothing; how its layers work can still be seen."
         )
     if zeros:
         notes.append(

@@ -57,8 +57,7 @@ def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:
     """Ask for the activation, the family's usual one first."""
     labels = {usual: _LABELS[usual]} | _LABELS
     why = (
-        "config.json tells it, and it is not stored with the weights. With another one nearly all numbers "
-        "are wrong."
+        "It is in config.json and not stored with the weights. With a wrong one nearly all numbers are wrong."
     )
     ask_activation(draft, labels, why)
 

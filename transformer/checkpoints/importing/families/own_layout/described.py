@@ -165,8 +165,8 @@ class _Reading:
         shape = stored.shape[::-1] if into.by is transposed else stored.shape
         if axis >= len(shape):
             raise CheckpointError(
-                f"{shown(stored.name)} can't be {ours}: it has the shape {shown(stored.shape)}, and a matrix "
-                "is due. Name another tensor in the mapping file."
+                f"{shown(stored.name)} can't be {ours}: it has the shape {shown(stored.shape)}, but a matrix "
+                "is needed. Name another tensor in the mapping file."
             )
         self._shape(name, shape[axis], f"shape of {stored.name}")
 

@@ -181,7 +181,7 @@ def _check_foreign(theirs: str, node: Node) -> None:
     if "{" in rest or "}" in rest or "{}{}" in theirs or theirs.count("{}") > _MOST_NUMBERS:
         raise _error(
             node,
-            f"{shown(theirs)} is no pattern: {{}} is a layer's number, {_MOST_NUMBERS} times at most",
+            f"{shown(theirs)} is not a pattern: {{}} is a layer's number, {_MOST_NUMBERS} times at most",
         )
 
 

@@ -114,9 +114,8 @@ def _ask_merge(draft: ConfigDraft) -> None:
     )
     if merge == "untransposed":
         draft.note(
-            "The heads are merged without transposing back: each token gets pieces of other tokens, later "
-            "ones too, and what comes out depends on how long the sentence was padded. Headlight computes "
-            "just that."
+            "The heads are merged without transposing back: each token gets parts of other tokens, later "
+            "ones too, and the output depends on the length of the padding. Headlight computes exactly that."
         )
 
 

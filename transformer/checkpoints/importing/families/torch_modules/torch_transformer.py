@@ -111,8 +111,8 @@ def _ask_memory_padding_mask(draft: ConfigDraft) -> None:
     draft.ask(
         "memory_padding_mask",
         "Is the source's padding masked for the decoder?",
-        "It is, if the module is called with memory_key_padding_mask; without, the decoder sees "
-        "padding, too. It matters for sentences of a batch that are shorter than others.",
+        "Yes if the module is called with memory_key_padding_mask; otherwise the decoder sees "
+        "padding too. It matters for sentences of a batch that are shorter than others.",
         {True: "yes: memory_key_padding_mask is given", False: "no: it is left out"},
     )
 

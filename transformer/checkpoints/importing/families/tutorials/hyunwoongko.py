@@ -45,7 +45,7 @@ _QUERIES = "encoder.layers.0.attention.w_q.weight"
 _OUTPUT = "encoder.layers.0.attention.w_concat.weight"
 _VERSIONS_DIFFER = "Versions of this code differ, and save the same names and shapes."
 _CUT_ACROSS_TOKENS = (
-    "The attention of this version splits heads without transposing, so they get pieces of other tokens as "
+    "The attention of this version splits heads without transposing, so they get parts of other tokens as "
     "queries and keys. Headlight does not compute that: use the current code, and train again."
 )
 

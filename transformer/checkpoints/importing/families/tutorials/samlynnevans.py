@@ -62,7 +62,7 @@ def read_config(draft: ConfigDraft) -> None:
     if draft["positions"] == "learned":
         draft.note(
             "The position table is used as stored: this code doubles the paper's exponents, so "
-            "most of its waves are much longer."
+            "most of its wavelengths are much longer."
         )
 
 

@@ -191,7 +191,7 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
         ("n_heads: 4", "n_head: 4", 20, "the nearest is n_heads"),
         ("three_blocks", "three_bloks", 6, "the nearest is three_blocks"),
         ("ignored:", "ignore:", 18, "the nearest is ignored"),
-        ("blocks.{}.ln1", "blocks.{0.__class__}.ln1", 4, "is no pattern"),
+        ("blocks.{}.ln1", "blocks.{0.__class__}.ln1", 4, "is not a pattern"),
         ("blocks.{}.ln1", "blocks.ln1", 4, "fewer {}"),
         ("words.weight: tgt_embedding.weight", "words.weight: {to: 5}", 2, "give a name of ours"),
         ("words.weight: tgt", "places.weight: tgt", 3, "is there twice"),

@@ -82,7 +82,7 @@ def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
     if d_head < 2:
         raise CheckpointError(
             f"{shown(draft['n_heads'])} heads are impossible: each would be {shown(d_head)} wide, and rotary "
-            "positions turn pairs of numbers. Choose fewer heads."
+            "positions rotate pairs of numbers. Choose fewer heads."
         )
     parts = {d_head // n: f"{d_head // n} of {d_head}" for n in (usual_part, 1, 2, 4)}
     draft.ask(
