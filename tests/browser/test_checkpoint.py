@@ -102,7 +102,7 @@ def test_a_number_that_is_not_offered_can_be_typed(page: Page, app_url: str, tmp
     choose(page, app_url, "A path on this machine")
     open_path(page, torch_file(tmp_path / "mine.pt"))
     asked = page.get_by_role("combobox", name=re.compile("norm_eps"))
-    refused = page.get_by_text("'nothing' is no answer to norm_eps")
+    refused = page.get_by_text("'nothing' is not an answer to norm_eps")
     for typed in ("nothing", "0.001"):
         asked.fill(typed)
         asked.press("Enter")
