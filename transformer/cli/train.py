@@ -84,15 +84,30 @@ def run_training(command: Train) -> int:
     if device.type == "cpu":
         keep_freed_memory()
     folder = TrainingFolder(command.run.out)
+    with (
+        _lost_process_reported(folder),
+        join_ranks(device) as ranks,
+        _prepared(command, folder) if ranks.is_first else nullcontext(),
+    ):
+        ranks.wait()
+        with stop_requests(partial(_acknowledge, ranks)) as stop, _lost_process_reported(folder):
+            return _train(command, folder, device, ranks, stop)
+
+
+@contextmanager
+def _lost_process_reported(folder: TrainingFolder) -> Iterator[None]:
+    """If another process of the run can't be reached, say so and exit with status 1.
+
+    It is said here and not by the caller: when a process is lost, torchrun sends the others SIGTERM, which
+    would end them silently outside `stop_requests`.
+    """
     try:
-        with join_ranks(device) as ranks, _prepared(command, folder) if ranks.is_first else nullcontext():
-            ranks.wait()
-            with stop_requests(partial(_acknowledge, ranks)) as stop:
-                return _train(command, folder, device, ranks, stop)
+        yield
     except RuntimeError as error:
         if not is_lost_process(error):
             raise
-        raise CommandError(_failure(folder, "Another process of this run ended.")) from error
+        print_message(_failure(folder, "Another process of this run ended."))
+        raise SystemExit(1) from error
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.training.optimization.ranks import join_ranks
 from transformer.training.optimization.trainer import Trainer, TrainingStep
+from transformer.training.state import saved_step
 
 pytestmark = pytest.mark.slow
 
@@ -159,6 +160,29 @@ def test_stopped_and_resumed_together(files: list[str], tmp_path: Path) -> None:
     assert all(torch.equal(tensor, expected[name]) for name, tensor in tensors.items())
 
 
+def lose_the_other_process() -> None:
+    """Let the next update fail as when the other process is gone, and SIGTERM arrive before the report."""
+
+    def lost(self: Trainer, own: Sequence[Batch]) -> TrainingStep:
+        raise torch.distributed.DistNetworkError("Connection reset by peer")
+
+    def saved_step_and_signal(path: Path) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return saved_step(path)
+
+    patch.object(Trainer, "update", lost).start()
+    patch("transformer.cli.train.saved_step", saved_step_and_signal).start()
+
+
+def test_a_lost_process_is_reported_after_the_signal_that_follows(files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    train(tmp_path, *files, *CHOICES, "--out", str(out))
+    resume = ("--resume", "--out", str(out), "--steps", "20")
+    run = Run(tmp_path, *resume, before=lose_the_other_process)
+    assert run.wait() == 1, run.said
+    assert "Another process of this run ended. The state after update 12 is saved" in run.said
+
+
 def environment_of(process_id: str) -> bytes:
     return b"\0" + Path(f"/proc/{process_id}/environ").read_bytes()
 
@@ -182,7 +206,7 @@ def test_one_killed_ends_all(files: list[str], tmp_path: Path) -> None:
         finally:
             launcher.terminate()
     assert launcher.returncode > 0
-    assert "Another process of this run ended. The state after update" in said
+    assert "Another process of this run ended. The state after update" in said, said
     assert not any(Path(f"/proc/{child}").exists() for child in children)
     step = state(out)[1]["step"]
     train(tmp_path, "--resume", "--out", str(out), "--steps", str(step + 3))
