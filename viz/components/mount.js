@@ -36,7 +36,7 @@ export const mounting = (Kind, name, style) => (element, host) => {
   const observer = new ResizeObserver(() => root.clientWidth !== view.width && view.layout());
   observer.observe(root);
   document.fonts.ready.then(() => view.layout());
-  Object.assign(root, { state: () => view.state(), isPending: () => view.isPending });
+  Object.assign(root, { state: () => view.state(), isPending: () => view.isPending || host.isReporting?.() });
   return () => {
     observer.disconnect();
     view.end();
@@ -66,12 +66,16 @@ export function forStreamlit(mount) {
   const begin = (component) => {
     let latest = component;
     let listener = () => {};
+    const select = reporter(component.parentElement, (selection) =>
+      latest.setTriggerValue("select", selection),
+    );
     const leave = mount(component.parentElement, {
       get: () => latest.data,
       onChange: (changed) => {
         listener = changed;
       },
-      select: reporter(component.parentElement, (selection) => latest.setTriggerValue("select", selection)),
+      select,
+      isReporting: select.isWaiting,
     });
     /** @param {Component} next */
     const update = (next) => {

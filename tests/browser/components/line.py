@@ -7,6 +7,8 @@ from collections.abc import Callable
 from playwright.sync_api import Page, WebSocketRoute
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from scripts.browser import WATCH_REQUESTS
+
 
 class Line:
     """The connection between a page and its server: messages in either direction can be held back.
@@ -21,6 +23,8 @@ class Line:
         self._holds = self._holds_answers = False
         self._held: list[tuple[Callable[[], None], bool]] = []
         page.route_web_socket("**/_stcore/stream", self._open)
+        # Again: the route has put a WebSocket of its own in place of the one that is watched already.
+        page.add_init_script(WATCH_REQUESTS)
 
     def hold(self) -> None:
         """Hold back all messages from now on."""

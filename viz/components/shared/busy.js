@@ -35,7 +35,8 @@ function onAttribute(top, attribute, listener) {
  * @template Value
  * @param {Node} node
  * @param {(value: Value) => void} report
- * @returns {(value: Value) => void} sends nothing once the node has left the page
+ * @returns {((value: Value) => void) & {isWaiting: () => boolean}} sends nothing once the node has left the page;
+ *   `isWaiting`: whether a value is still to be sent
  */
 export function reporter(node, report) {
   /** @type {(() => void)[]} */
@@ -52,9 +53,10 @@ export function reporter(node, report) {
   const tryAgain = () => {
     if (!mustWait()) afterUser(send);
   };
-  return (value) => {
+  const add = (/** @type {Value} */ value) => {
     latest = value;
     if (!ends.length) ends = [onState(tryAgain), onAttribute(document.documentElement, FOLLOWING, tryAgain)];
     tryAgain();
   };
+  return Object.assign(add, { isWaiting: () => ends.length > 0 && node.isConnected });
 }

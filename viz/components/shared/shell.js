@@ -14,6 +14,7 @@ export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1],
  * @property {() => any} get the data, packed by frame.py or as readFrame returns it
  * @property {(listener: () => void) => void} onChange calls the listener whenever the data changes
  * @property {(selection: unknown) => void} select receives the user's selection
+ * @property {() => boolean} [isReporting] whether a selection is still to be sent; absent if it is sent at once
  * @property {(names: string[]) => void} [request] requests further pieces of the data by name; absent if there are
  *   none
  * @property {(data: any) => object} [adapt] fields of the data that this place replaces
