@@ -65,6 +65,7 @@ def run_train(arguments: Sequence[str]) -> int:
 
     Raises:
         CommandError, DeviceError, CheckpointError: if training fails.
+        SystemExit: if another process of the run was lost; that is already printed.
     """
     try:
         return run_training(parse(arguments))
