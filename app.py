@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from viz.components.bridge import page_helpers, run_all
-from viz.page_titles import PAGES, TITLES
+from viz.page_titles import GROUPS, PAGES, PURPOSE, SCENES, SCENES_TITLE, TITLES
 from viz.streamlit_private import send_every_message
 from viz.warm_up import is_warm, warm_up
 
@@ -17,23 +17,27 @@ EXPLORE, TRAINING, LEARN = PAGES / "explore" / "page.py", "training", "learn"
 
 # An SVG is sent within the page. Other images are served as files, which are lost when any user's run ends.
 ICON = Path(__file__).parent / "assets" / "icon.svg"
-st.set_page_config(page_title="Headlight", page_icon=ICON, layout="wide")
 
 # The first page has no path of its own, but people type and bookmark its name as a path.
 is_named = urlsplit(st.context.url or "").path.endswith("/explore")
 first: Literal["visible", "hidden"] = "hidden" if is_named else "visible"
 named: Literal["visible", "hidden"] = "visible" if is_named else "hidden"
+titles = {**TITLES, SCENES: SCENES_TITLE}
+pages = {
+    path: st.Page(PAGES / path.replace("-", "_") / "page.py", title=title, url_path=path)
+    for path, title in titles.items()
+    if path != "explore"
+}
+home = st.Page(EXPLORE, title=TITLES["explore"], url_path="home", default=True, visibility=first)
+explore = st.Page(EXPLORE, title=TITLES["explore"], url_path="explore", visibility=named)
+groups = {name: [pages[path] for path in paths if path in pages] for name, paths in GROUPS.items()}
 page = st.navigation(
-    [
-        st.Page(EXPLORE, title="Explore", url_path="home", default=True, visibility=first),
-        st.Page(EXPLORE, title="Explore", url_path="explore", visibility=named),
-        *(
-            st.Page(PAGES / path.replace("-", "_") / "page.py", title=title, url_path=path)
-            for path, title in {**TITLES, "scenes": "Scenes"}.items()
-            if path != "explore"
-        ),
-    ]
+    {name: own if name != "Look" else [home, explore, *own] for name, own in groups.items()}, expanded=True
 )
+st.set_page_config(page_title=f"{page.title} · Headlight", page_icon=ICON, layout="wide")
+with st.container(key="brand", horizontal=True, gap="small", vertical_alignment="center"):
+    st.page_link(home, label="**Headlight**", width="content")
+    st.caption(PURPOSE, width="content")
 with st.sidebar:
     asked_lesson = page_helpers(key="page_helpers")
     run_all(key="run_all")

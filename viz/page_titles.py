@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 PAGES = Path(__file__).parent / "pages"
 """One folder per page, named like its path with underscores, with a `page.py`."""
+PURPOSE = "See what happens inside a Transformer"
+"""The product's purpose, on every page."""
 TITLES: Mapping[str, str] = {
     "explore": "Explore",
-    "learn": "Learn",
     "step-by-step": "Step by step",
-    "lab": "Lab",
     "decode": "Decode",
-    "training": "Training",
     "positions": "Positions",
     "masks": "Masks",
     "layer-norm": "Layer norm",
+    "learn": "Learn",
+    "lab": "Lab",
+    "training": "Training",
     "checkpoint": "Checkpoint",
 }
 """The pages that show a model, by path, in the order of the navigation."""
+SCENES, SCENES_TITLE = "scenes", "Scenes"
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Look": ("explore", "step-by-step", "decode", "positions", "masks", "layer-norm"),
+    "Learn": ("learn", "lab", SCENES),
+    "Check": ("checkpoint", "training"),
+}
+"""The groups of the navigation, each with the paths of its pages."""

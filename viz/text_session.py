@@ -21,7 +21,7 @@ from viz.address import as_typed
 
 EXAMPLES = ASSETS / "examples.tsv"
 """Tab-separated, one example per line: a shipped model, what to notice, a sentence, correct translations."""
-DEFAULT_SENTENCE = "Yesterday I saw a black cat."
+DEFAULT_SENTENCE = "The animal didn't cross the street because it was too tired."
 DEFAULT_SYMBOLS = "m 7 a 3 k 2"
 """The initial content of the box for digits and letters."""
 DEFAULT_BATCH = "I like the cats.\nMy sister is younger than your brother.\nYesterday I saw a black cat."

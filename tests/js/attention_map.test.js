@@ -233,6 +233,8 @@ const held = new ViewerRun({
       words: null,
       word_of: null,
       written: [],
+      spelled: [],
+      predicted: [],
     },
     decoder: {
       tokens: ["<bos>", "c"],
@@ -241,6 +243,8 @@ const held = new ViewerRun({
       words: null,
       word_of: null,
       written: [],
+      spelled: [],
+      predicted: [],
     },
   },
   attentions: [
@@ -259,6 +263,7 @@ const held = new ViewerRun({
       reasons: [],
       causal: false,
       has: [],
+      easiest: [0, 0],
     },
   ],
   others: [],

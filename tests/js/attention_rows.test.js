@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEFT, RowsLayout } from "../../viz/components/attention/rows/layout.js";
 
-const at = new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 1000);
+const at = new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 1000, 50);
 
 test("the middle of each row finds that head", () => {
   for (let layer = 0; layer < 3; layer++) {
@@ -26,5 +26,5 @@ test("a column is a token", () => {
 
 test("blocks are side by side if there is room", () => {
   assert.ok(at.wide);
-  assert.ok(!new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 700).wide);
+  assert.ok(!new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 700, 50).wide);
 });

@@ -1,4 +1,4 @@
-"""Scores for ranking the heads of an attention, one number per head."""
+"""Scores for ranking the heads of an attention, one number per head, and the head that is easiest to read."""
 
 from __future__ import annotations
 
@@ -44,4 +44,29 @@ def head_scores(
     scores: dict[HeadScore, NDArray[np.float32]] = {}
     for name, values in per_row.items():
         scores[name] = ((values * rows).sum(axis=-1) / count).astype(np.float32)  # type: ignore[index]
+    return scores
+
+
+def readability(weights: NDArray[np.float32], left_out: Sequence[int]) -> NDArray[np.float32]:
+    """Score how easily each head of a layer can be read: sharp rows that look at different keys.
+
+    The mean over rows of the largest weight on an ordinary key, times the share of different keys among
+    these. It is low for a head that rests on special tokens, that has one favourite key, or that is uniform.
+
+    Args:
+        weights: (H, Q, K); a row sums to 1, or to 0 if every key is closed.
+        left_out: positions of keys that mean little by themselves: special tokens and punctuation.
+
+    Returns:
+        (H,), from 0 to 1.
+    """
+    n_heads, n_queries, n_keys = weights.shape
+    ordinary = np.setdiff1d(np.arange(n_keys), left_out)
+    if not len(ordinary):
+        return np.zeros(n_heads, np.float32)
+    seen = weights[:, :, ordinary]
+    favourites = seen.argmax(axis=-1)  # (H, Q)
+    different = np.array([len(np.unique(own)) for own in favourites])
+    largest = np.take_along_axis(seen, favourites[..., None], axis=-1)[..., 0].mean(axis=-1)
+    scores: NDArray[np.float32] = (largest * different / min(n_queries, len(ordinary))).astype(np.float32)
     return scores

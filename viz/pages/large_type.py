@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.components.bridge import large_type
+from viz.pages.style import COMPACT
 from viz.session import LARGE, MAGNIFICATIONS, keep_magnification, window_magnification
 
 USUAL, PROJECTOR, WIDE = MAGNIFICATIONS
@@ -15,6 +16,7 @@ STYLE = f"""
 @media (min-width: 2200px) {{ :root {{ --hl-zoom: {WIDE}; }} }}
 html {{ font-size: calc(16px * var(--hl-zoom)) !important; }}
 [data-testid="stTextArea"] textarea {{ field-sizing: content; height: auto !important; }}
+{COMPACT}
 </style>
 """
 """Streamlit's sizes are in rem; our own views and the text in figures follow the magnification."""

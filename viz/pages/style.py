@@ -6,6 +6,11 @@ import streamlit as st
 
 from viz.session import current_theme
 
+COMPACT = """
+.st-key-sentence [data-testid="stWidgetLabel"] { display: none; }
+.st-key-example .stMarkdownColoredText { display: none; }
+"""
+"""Leaves out what a small screen, or one in large type, has no room for: labels that the contents explain."""
 STYLE = """
 <style>
 /* A formula wider than the page scrolls: a shade at an edge shows that it continues. Backgrounds
@@ -18,13 +23,28 @@ STYLE = """
     linear-gradient(90deg, {shade}, #0000) left / 24px 100% no-repeat scroll,
     linear-gradient(270deg, {shade}, #0000) right / 24px 100% no-repeat scroll;
 }}
-/* The first screen is for the pictures: a smaller title, less space above it, the examples in one row. */
-[data-testid="stMainBlockContainer"] {{ padding-top: 1.6rem; }}
-/* Here the header covers the top of the page. */
-@media (max-width: 767px) {{ [data-testid="stMainBlockContainer"] {{ padding-top: 4rem; }} }}
-[data-testid="stMainBlockContainer"] h1 {{ font-size: 1.9rem; padding: 0.2rem 0; }}
-.st-key-example [data-testid="stButtonGroup"] > div {{ flex-wrap: nowrap; overflow-x: auto; }}
-.st-key-example button {{ white-space: nowrap; flex: none; }}
+/* The first screen is for the pictures: the product's name stands in the header, and titles are small. */
+[data-testid="stMainBlockContainer"] {{ padding-top: 2.1rem; }}
+[data-testid="stMainBlockContainer"] h1 {{ font-size: 1.6rem; padding: 0.1rem 0; }}
+.st-key-introduction {{ flex-wrap: nowrap; align-items: baseline; }}
+.st-key-introduction > :last-child {{ flex: 1 1 0; min-width: 0; }}
+.st-key-introduction [data-testid="stCaptionContainer"] p {{ font-size: 0.85rem; }}
+.st-key-brand {{
+  position: absolute; top: 0.45rem; z-index: 1000001; width: auto !important; white-space: nowrap;
+}}
+.st-key-brand a {{ padding: 0; background: none !important; }}
+.st-key-example button {{ max-width: 100%; min-height: 1.9rem; padding: 0.1rem 0.7rem; }}
+@media (max-width: 767px) {{
+  [data-testid="stMainBlockContainer"] {{ padding-top: 3.6rem; }}
+  .st-key-brand {{ top: 0.5rem; left: 3.6rem; flex-direction: column; align-items: start !important; gap: 0; }}
+  .st-key-brand [data-testid="stCaptionContainer"] p {{ font-size: 0.75rem; line-height: 1.2; }}
+  .st-key-introduction [data-testid="stCaptionContainer"] p {{ font-size: 0.8rem; line-height: 1.35; }}
+  .st-key-sentence [data-testid="stHorizontalBlock"] {{ gap: 0.5rem; }}
+}}
+@media (max-width: 767px) {{ {compact} }}
+@media (min-width: 768px) {{
+  [data-testid="stMainBlockContainer"] {{ padding-left: 3rem; padding-right: 3rem; }}
+}}
 .st-key-output [data-testid="stText"] {{ max-height: 8rem; overflow-y: auto; }}
 .st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
 /* In the dark theme the accent colour is pale, and Streamlit's text on it is white. */
@@ -54,4 +74,4 @@ def page_style() -> None:
     """Add the styles to the page, in the colours of its theme; draws nothing visible."""
     theme = current_theme()
     colors = {name: getattr(theme, name) for name in ("accent", "warning", "muted", "surface", "text")}
-    st.html(STYLE.format(ground=theme.background, shade=theme.accent + "99", **colors))
+    st.html(STYLE.format(compact=COMPACT, ground=theme.background, shade=theme.accent + "99", **colors))

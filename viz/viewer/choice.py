@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from transformer.analysis.attention_maps import Attention
+from transformer.analysis.head_ranking import readability
 from viz.viewer.viewer_run import AttentionView, ViewerRun
 
 VIEWS = ("head", "layer", "map", "token")
-"""One head, all heads of its layer, their lines as a map, or every head from one token."""
+"""One head, all heads of its layer, their lines, or every head from one token."""
 MEASURES = ("weights", "scores", "masked", "moved")
 """The number in a cell: weight, score before or after the mask, or length of the moved vector."""
 ADDITIVE = ("weights", "moved")
@@ -37,8 +40,8 @@ class Choice:
         against: what the head is compared with: "" (nothing), the name of another run, or "head 3".
         mass: percent of each row's attention that the lines show.
         heads: the heads whose lines are drawn; None for all.
-        families: "one" if the map shows the chosen attention only, "all" if it shows all of the run.
-        locked: the token selected in the map: its column, 0 or 1, and its position; None for none.
+        families: "one" if the lines show the chosen attention only, "all" if they show all of the run.
+        locked: the token selected among the lines: its column, 0 or 1, and its position; None for none.
         sort: one of `SORTS`.
     """
 
@@ -49,7 +52,7 @@ class Choice:
     cell: tuple[int, int] | None = None
     measure: str = "weights"
     by: str = "token"
-    rows: str = "read"
+    rows: str = "written"
     special: str = "keep"
     against: str = ""
     mass: int = 90
@@ -72,9 +75,20 @@ NAMES = tuple(Choice.__dataclass_fields__)
 
 
 def default_choice(run: ViewerRun) -> Choice:
-    """The last layer of the cross-attention, the easiest to read, or of the first attention."""
+    """The head of the cross-attention, or else of the first attention, that is easiest to read."""
     attention = run.attentions.get("cross") or next(iter(run.attentions.values()))
-    return Choice(attention.name, attention.n_layers - 1)
+    return Choice(attention.name, *easiest_head(run, attention))
+
+
+def easiest_head(run: ViewerRun, attention: AttentionView) -> tuple[int, int]:
+    """The layer and head of an attention that are easiest to read; see `readability`."""
+    keys = run.sides[attention.keys]
+    left_out = (*keys.special, *keys.punctuation)
+    scores = np.stack(
+        [readability(attention.weights(layer), left_out) for layer in range(attention.n_layers)]
+    )
+    layer, head = np.unravel_index(scores.argmax(), scores.shape)
+    return int(layer), int(head)
 
 
 def read_choice(
@@ -141,7 +155,7 @@ def _options(run: ViewerRun, attention: AttentionView) -> dict[str, Sequence[str
     return {
         "measure": [name for name in MEASURES if name == "weights" or needed[name] in attention.has],
         "by": ("token", "word") if has_words else ("token",),
-        "rows": ("read", "written") if sides[0].written else ("read",),
+        "rows": ("read", "written"),
         "special": ("keep", "hide", "spread"),
         "families": ("one", "all"),
         "against": ("", *run.others, *(f"head {head}" for head in heads)),

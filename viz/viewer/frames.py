@@ -36,11 +36,12 @@ from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import Attention, closed_reasons
 from transformer.analysis.head_ranking import head_scores
+from viz.components.decoding_steps import step_data
 from viz.components.shared.frame import brief, color_data, pack_frame
-from viz.figures.labels import visible
+from viz.figures.labels import visible, visible_in_full
 from viz.pooling import pool_maps
 from viz.theme import Theme
-from viz.viewer.choice import VIEWS, Choice
+from viz.viewer.choice import VIEWS, Choice, easiest_head
 from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun
 
 MAX_SHORT = 64
@@ -98,7 +99,10 @@ def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, An
         "rounded": [],
         "absent": "",
         "sides": {stack: _side_data(side) for stack, side in run.sides.items()},
-        "attentions": [_attention_data(attention) for attention in run.attentions.values()],
+        "attentions": [
+            {**_attention_data(attention), "easiest": easiest_head(run, attention)}
+            for attention in run.attentions.values()
+        ],
         "others": list(run.others),
         "views": list(VIEWS),
         "grid": True,
@@ -205,6 +209,8 @@ def _side_data(side: SideTokens) -> dict[str, Any]:
         "words": None if words is None else [brief(visible(label)) for label in words.labels],
         "word_of": None if words is None else words.word_of.tolist(),
         "written": [None if token is None else brief(visible(token)) for token in side.written],
+        "spelled": [visible_in_full(text) if text else "" for text in side.spelled],
+        "predicted": [None if step is None else step_data(step) for step in side.predicted],
     }
 
 

@@ -24,15 +24,20 @@ from transformer.analysis.attention_maps import (
     words_of,
 )
 from transformer.analysis.moved import moved_lengths, moved_values
+from transformer.decoding.greedy import DecodingStep
 from transformer.loaded import LoadedModel
 from transformer.model.trace import AttentionRecord, Stack, Trace
 from transformer.run import Run
-from transformer.text.coder import Unit
+from transformer.text.coder import Coder, Unit
+from viz.components.decoding_steps import Candidate, OutputStep
+from viz.figures.labels import visible
 
 Floats = NDArray[np.float32]
 _QUERY_VECTORS = ("q", "q_unrotated", "q_unnormed", "z")
 _SPECIAL = re.compile(r"\[[^\[\]]+\]|<[^<>]+>|<\|.+\|>")
 """How tokenizers write their special tokens."""
+_CONTEXT = 8
+"""Ids before an id that determine how it is spelled."""
 _SPACES = "▁Ġ "
 """How tokenizers write a space at the beginning of a word."""
 
@@ -47,12 +52,17 @@ class SideTokens:
         words: the words to which the tokens belong; None if unknown.
         written: (T,) the token that the model generates after reading up to each position; None where it
             generates none. Empty for a stack that generates nothing.
+        spelled: (T,) the text that each of these tokens adds to the output; "" for None.
+        predicted: (T,) the step in which the model predicted a token from each position; None where it
+            predicted none. Empty if nothing is predicted from this stack.
     """
 
     tokens: tuple[str, ...]
     special: tuple[int, ...] = ()
     words: Words | None = None
     written: tuple[str | None, ...] = ()
+    spelled: tuple[str, ...] = ()
+    predicted: tuple[OutputStep | None, ...] = ()
 
     @property
     def punctuation(self) -> tuple[int, ...]:
@@ -196,6 +206,8 @@ def truncated(run: ViewerRun, query: int, n_keys: Mapping[Attention, int]) -> Vi
         special=tuple(i for i in decoder.special if i < n_queries),
         words=None,
         written=decoder.written[:n_queries],
+        spelled=decoder.spelled[:n_queries],
+        predicted=decoder.predicted[:n_queries],
     )
     attentions = {name: _truncated(run.attentions[name], n_queries, n_keys[name]) for name in n_keys}
     return replace(run, sides={**run.sides, "decoder": kept}, attentions=attentions, others={})
@@ -307,12 +319,54 @@ def _side(run: Run, loaded: LoadedModel, stack: Stack) -> SideTokens:
     special = (*range(read.first), *range(read.first + len(read.sentence.ids), len(read.ids)))
     tokens = run.trace.tokens(stack)[0]
     written: tuple[str | None, ...] = ()
+    spelled: tuple[str, ...] = ()
+    n_before = 0  # positions before the first that predicts a token
+    coder = loaded.source if run.decoder_input is None else loaded.target
     if stack == "decoder" and run.steps:
-        before = len(tokens) - len(run.target.ids) - 1
-        last = [loaded.target.token(step.token_id) for step in run.steps[len(run.target.ids) :]]
+        n_before = len(tokens) - len(run.target.ids) - 1
+        last = [step.token_id for step in run.steps[len(run.target.ids) :]]
         # From the trace, not the steps: an unknown word is shown as it was typed.
-        written = (*[None] * before, *tokens[before + 1 :], *last, None)[: len(tokens)]
-    return SideTokens(tokens, special, words_of(run, stack), written)
+        names = (*[None] * n_before, *tokens[n_before + 1 :], *map(coder.token, last), None)
+        written = names[: len(tokens)]
+        added = _added_texts(coder, (*read.ids, *last))[: len(tokens)]
+        spelled = tuple(text if name is not None else "" for text, name in zip(added, written, strict=False))
+    predicts = stack == "decoder" or run.decoder_input is None
+    predicted: list[OutputStep | None] = [None] * len(tokens)
+    for step in run.steps if predicts and run.has_numbers else ():
+        position = step.position + n_before
+        if position < len(tokens):
+            predicted[position] = output_step(coder, step)
+    return SideTokens(
+        tokens,
+        special,
+        words_of(run, stack),
+        written,
+        (*spelled, *[""] * (len(written) - len(spelled))),
+        tuple(predicted) if any(predicted) else (),
+    )
+
+
+def output_step(coder: Coder, step: DecodingStep) -> OutputStep:
+    """A step for the browser, with its tokens by name."""
+    return OutputStep(
+        text=visible(coder.token(step.token_id)),
+        probability=step.probability,
+        rank=step.rank,
+        best=[
+            Candidate(visible(coder.token(token)), probability)
+            for token, probability in zip(step.top_ids, step.top_probabilities, strict=True)
+        ],
+    )
+
+
+def _added_texts(coder: Coder, ids: Sequence[int]) -> list[str]:
+    """The text that each id after the first adds to that of the ids before it, or else its token."""
+    added = []
+    for end in range(1, len(ids)):
+        around = ids[max(0, end - _CONTEXT) : end]
+        before, after = coder.decode(around), coder.decode((*around, ids[end]))
+        added.append(after.removeprefix(before) if after.startswith(before) else coder.token(ids[end]))
+    return added
 
 
 def _guessed_mask(layers: Sequence[Floats]) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@
 import { forStreamlit, mounting } from "../mount.js";
 import { forAnywidget } from "../notebook.js";
 import { ask, listen } from "../shared/channel.js";
+import { forgetChosen, onChoose, tellChosen } from "../shared/chosen_token.js";
 import { div } from "../shared/dom.js";
 import { readFrame } from "../shared/frame.js";
 import { Selection } from "../shared/selection.js";
@@ -16,11 +17,13 @@ import { Fetching } from "./fetching.js";
 import grid from "./grid/style.css";
 import map from "./map/style.css";
 import matrix from "./matrix/style.css";
+import { OutputLine } from "./output.js";
 import { Panels } from "./panels.js";
 import rows from "./rows/style.css";
 import { ViewerRun } from "./run.js";
 import style from "./style.css";
 import table from "./table/style.css";
+import { choosing, chosenIn, keptCell } from "./token.js";
 
 /** @typedef {import("./choice.js").Choice} Choice */
 
@@ -38,6 +41,7 @@ class AttentionViewer extends View {
   /** Reported choices that have not come back, and when they were reported. @type {{text: string, at: number}[]} */
   reported = [];
   leave = () => {};
+  ignore = () => {};
   channel = "";
   /** Whether the choice for this run is still to come: its first pieces come with it. */
   isAwaited = true;
@@ -56,10 +60,14 @@ class AttentionViewer extends View {
     });
     this.bars = new Bars(change);
     this.panels = new Panels(change);
+    this.output = new OutputLine((position) => this.chooseToken({ stack: "decoder", position }));
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this.release(event);
   }
 
   build() {
-    this.root.append(this.bars.box, this.panels.box, div("hl-note"));
+    this.root.append(this.output.box, this.bars.box, this.panels.box, div("hl-note"));
+    document.addEventListener("keydown", this.onKey);
+    this.ignore = onChoose((token) => this.holdsToken && this.chooseToken(token));
   }
 
   /** Take in another run, or other colours. */
@@ -108,10 +116,33 @@ class AttentionViewer extends View {
     return true;
   }
 
+  /** Whether the page's chosen token is the one in this view: the view of the page's output. */
+  get holdsToken() {
+    return Boolean(this.data?.output);
+  }
+
+  /** Choose a token from anywhere on the page. @param {import("./token.js").ChosenToken} token */
+  chooseToken(token) {
+    const tokens = this.run?.sides[token.stack]?.tokens ?? [];
+    if (this.choice && token.position < tokens.length) this.change(choosing(this.run, this.choice, token));
+  }
+
+  /** Escape frees the page's chosen token, unless it means something else where the focus is. @param {KeyboardEvent} event */
+  release(event) {
+    if (event.key !== "Escape" || event.defaultPrevented || !this.holdsToken) return;
+    const path = event.composedPath().filter((node) => node instanceof Element);
+    if (path.some((node) => node.matches("input, textarea, select, [role=dialog]"))) return;
+    if (this.choice?.cell || this.choice?.locked) this.change({ cell: null, locked: null });
+  }
+
   /** Change the choice. @param {Partial<Choice>} changed */
   change(changed) {
     if (!this.choice) return;
-    this.choice = possible({ ...this.choice, ...changed }, this.run);
+    const before = this.choice;
+    const after = possible({ ...before, ...changed }, this.run);
+    const isElsewhere =
+      ["attention", "layer", "head"].some((name) => name in changed) && !("cell" in changed);
+    this.choice = isElsewhere ? { ...after, cell: keptCell(this.run, before, after) } : after;
     this.show();
     this.selection.report(this.choice, SETTLED);
   }
@@ -125,7 +156,12 @@ class AttentionViewer extends View {
     const { run, choice, data } = this;
     if (!choice) return;
     run.missing.clear();
-    this.bars.show(run, choice);
+    const [encoder, decoder] = /** @type {const} */ (["encoder", "decoder"]).map((stack) =>
+      chosenIn(run, choice, stack),
+    );
+    if (this.holdsToken) tellChosen({ encoder, decoder });
+    this.output.show(run, data.output, decoder);
+    this.bars.show(run, choice, this.width);
     this.panels.show(run, choice, data);
     if (!run.absent && !this.isAwaited) this.fetching.want(run.missing, this.panels.ahead(run, choice));
   }
@@ -135,6 +171,9 @@ class AttentionViewer extends View {
     super.end();
     this.fetching.forget();
     this.leave();
+    this.ignore();
+    document.removeEventListener("keydown", this.onKey);
+    if (this.holdsToken) forgetChosen();
   }
 
   /** The choice arrives in a message of its own, perhaps late. */

@@ -11,7 +11,16 @@ import { Buttons, List } from "./pickers.js";
 /** @typedef {import("./pickers.js").Options} Options */
 
 /** Options in the fold, with their defaults. @type {Partial<Choice>} */
-const SELDOM = { by: "token", rows: "read", special: "keep", against: "" };
+const SELDOM = {
+  measure: "weights",
+  sort: "layer",
+  by: "token",
+  rows: "written",
+  special: "keep",
+  against: "",
+};
+/** In fewer pixels than this the views are in the fold. */
+const WIDE = 830;
 
 export class Bars {
   /** @type {Record<string, Buttons | List>} */
@@ -24,40 +33,47 @@ export class Bars {
     this.seldom = div("hl-pickers");
     this.summary = h("summary", {}, "");
     this.more = h("details", { class: "hl-more" }, this.summary, this.seldom);
-    this.box = div("hl-bars-of-choice", this.often, this.more);
+    this.often.append(this.more);
+    this.box = div("hl-bars-of-choice", this.often);
   }
 
-  /** @param {ViewerRun} run @param {Choice} choice */
-  show(run, choice) {
+  /** @param {ViewerRun} run @param {Choice} choice @param {number} width available */
+  show(run, choice, width) {
     const attn = run.attn(choice.attention);
     const attentions = run.attentions.map(({ name, label }) => pair(name, label));
-    this.#pick(Buttons, this.often, "attention", "Which attention", attentions, choice);
-    this.#pick(List, this.often, "layer", "Layer", numbered("layer", attn.layers), choice);
-    this.#pick(List, this.often, "head", "Head", numbered("head", attn.heads), choice);
-    const measures = measuresOf(attn).map((name) => pair(name, MEASURES[name]));
-    this.#pick(List, this.often, "measure", "Numbers in the cells", measures, choice);
+    this.#pick(List, "attention", "Which attention", attentions, choice);
+    this.#pick(List, "layer", "Layer", numbered("layer", attn.layers), choice);
+    this.#pick(List, "head", "Head", numbered("head", attn.heads), choice);
     const views = run.views.map((view) => pair(view, VIEWS[view]));
-    this.#pick(Buttons, this.often, "view", "View", views, choice);
-    const orders = run.hasGrid ? ordersOf(run, attn) : [];
-    const named = orders.map((name) => pair(name, SCORES[name]?.name ?? "by layer"));
-    this.#pick(List, this.often, "sort", "Order of the small maps", named, choice);
-    this.pickers.sort.box.title = SCORES[choice.sort]?.explanation ?? "";
+    this.#pick(Buttons, "view", "View", views, choice);
     this.#showMore(run, attn, choice);
+    const { view } = this.pickers;
+    if (width >= WIDE) this.often.insertBefore(view.box, this.more);
+    else this.seldom.prepend(view.box);
+    this.more.hidden = [...this.seldom.children].every(
+      (picker) => /** @type {HTMLElement} */ (picker).hidden,
+    );
   }
 
   /** @param {ViewerRun} run @param {import("./run.js").AttentionView} attn @param {Choice} choice */
   #showMore(run, attn, choice) {
+    const measures = measuresOf(attn).map((name) => pair(name, MEASURES[name]));
+    const orders = run.hasGrid ? ordersOf(run, attn) : [];
+    const sorts = orders.map((name) => pair(name, SCORES[name]?.name ?? "heads by layer"));
     const against = againstOf(run, attn).filter((name) => name !== `head ${choice.head}`);
     const named = against.map((name) => pair(name, name ? `compared with ${name}` : "compared with nothing"));
     const by = hasWords(run, attn) ? BY : [];
     const rows = run.sides[attn.queries].written.length ? ROWS : [];
-    this.#pick(List, this.seldom, "by", "Rows and columns", by, choice);
-    this.#pick(List, this.seldom, "rows", "Row labels", rows, choice);
-    this.#pick(List, this.seldom, "special", "Special tokens and punctuation", SPECIAL, choice);
-    this.#pick(List, this.seldom, "against", "Comparison", named, choice);
+    this.#pick(List, "measure", "Numbers in the cells", measures, choice);
+    this.#pick(List, "sort", "Order of the small heads", sorts, choice);
+    this.pickers.sort.box.title = SCORES[choice.sort]?.explanation ?? "";
+    this.#pick(List, "by", "Rows and columns", by, choice);
+    this.#pick(List, "rows", "Row labels", rows, choice);
+    this.#pick(List, "special", "Special tokens and punctuation", SPECIAL, choice);
+    this.#pick(List, "against", "Comparison", named, choice);
     const changed = Object.entries(SELDOM).flatMap(([name, usual]) => {
       const { [name]: picker } = this.pickers;
-      const isUsual = choice[/** @type {"by"} */ (name)] === usual;
+      const isUsual = picker.box.hidden || choice[/** @type {"by"} */ (name)] === usual;
       return isUsual ? [] : [picker.textOf(choice[/** @type {"by"} */ (name)])];
     });
     this.summary.textContent = changed.length ? `More: ${changed.join(", ")}` : "More";
@@ -65,17 +81,19 @@ export class Bars {
 
   /**
    * @param {typeof Buttons | typeof List} Kind
-   * @param {HTMLElement} parent
    * @param {keyof Choice} name
    * @param {string} label
    * @param {Options} options
    * @param {Choice} choice
    */
-  #pick(Kind, parent, name, label, options, choice) {
+  #pick(Kind, name, label, options, choice) {
     const isNumber = typeof choice[name] === "number";
-    this.pickers[name] ??= new Kind(parent, label, (value) =>
-      this.change({ [name]: isNumber ? Number(value) : value }),
-    );
+    if (!this.pickers[name]) {
+      const picker = new Kind(label, (value) => this.change({ [name]: isNumber ? Number(value) : value }));
+      this.pickers[name] = picker;
+      if (name in SELDOM) this.seldom.append(picker.box);
+      else this.often.insertBefore(picker.box, this.more);
+    }
     this.pickers[name].show(options, String(choice[name]));
   }
 }

@@ -23,13 +23,13 @@ import { ordersOf } from "./grid/order.js";
  * @property {string} against what the head is compared with: "", another run's name, or "head 3"
  * @property {number} mass percent of each row's attention that lines show
  * @property {number[] | null} heads the heads whose lines are drawn; null for all
- * @property {"one" | "all"} families whether the map shows the chosen attention or all of the run
- * @property {import("./map/links.js").Token | null} locked the token locked in the map
+ * @property {"one" | "all"} families whether the lines are of the chosen attention or all of the run
+ * @property {import("./map/links.js").Token | null} locked the token locked among the lines
  * @property {string} sort the grid's order: "layer" or a score
  */
 
 /** @type {Record<string, string>} */
-export const VIEWS = { head: "One head", layer: "All heads of the layer", map: "Map", token: "One token" };
+export const VIEWS = { head: "One head", layer: "All heads", map: "Lines", token: "One token" };
 /** @type {Record<Measure, string>} */
 export const MEASURES = {
   weights: "Weights",
@@ -69,7 +69,6 @@ export function possible(choice, run) {
     cell: cell && cell[0] < queries && cell[1] < keys ? cell : null,
     measure,
     by: hasWords(run, attn) && adds(measure) ? choice.by : "token",
-    rows: run.sides[attn.queries].written.length ? choice.rows : "read",
     against: againstOf(run, attn).includes(choice.against) ? choice.against : "",
     sort: ordersOf(run, attn).includes(choice.sort) ? choice.sort : "layer",
     heads: heads?.length || !choice.heads?.length ? (heads ?? null) : null,

@@ -8,6 +8,8 @@ import { GridPart } from "./parts/grid.js";
 import { HeadPart } from "./parts/head.js";
 import { LayerPart } from "./parts/layer.js";
 import { MapPart } from "./parts/map.js";
+import { PredictedPart } from "./parts/predicted.js";
+import { ReadingPart } from "./parts/reading.js";
 import { TokenPart } from "./parts/token.js";
 import { extremes, rangeFor } from "./range.js";
 import { Sheet } from "./sheet.js";
@@ -52,9 +54,15 @@ export class Panels {
     this.change = change;
     this.gridBox = div("hl-part hl-grid");
     this.mainBox = div("hl-part hl-main");
+    this.readingBox = div("hl-part hl-reading-of-head");
+    this.predictedBox = div("hl-part hl-predicted");
     this.cellBox = div("hl-part hl-cell");
-    this.box = div("hl-panels", this.gridBox, this.mainBox, this.cellBox);
+    const center = div("hl-center", this.mainBox, this.predictedBox);
+    const side = div("hl-side", this.gridBox, this.readingBox);
+    this.box = div("hl-panels", center, side, this.cellBox);
     this.grid = new GridPart(this.gridBox, change);
+    this.reading = new ReadingPart(this.readingBox, change);
+    this.predicted = new PredictedPart(this.predictedBox);
     this.map = new MapPart(this.mainBox, change);
     this.parts = {
       head: new HeadPart(this.mainBox, change),
@@ -80,6 +88,10 @@ export class Panels {
       part.box.hidden = name !== choice.view;
       if (name === choice.view) part.show(scene);
     }
+    this.readingBox.hidden = !data.detail || !["head", "map"].includes(choice.view);
+    if (!this.readingBox.hidden) this.reading.show(scene, data.look_for ?? {});
+    this.predictedBox.hidden = !data.detail;
+    if (data.detail) this.predicted.show(scene, data.output?.how ?? "");
     this.cellBox.hidden = !data.detail || choice.view !== "head";
     if (!this.cellBox.hidden) this.cell.show(scene);
   }

@@ -15,12 +15,11 @@ class Picker {
   /** @type {HTMLElement} */
   field = div("");
 
-  /** @param {HTMLElement} parent @param {string} label @param {(value: string) => void} onChoose */
-  constructor(parent, label, onChoose) {
+  /** @param {string} label @param {(value: string) => void} onChoose */
+  constructor(label, onChoose) {
     this.label = label;
     this.onChoose = onChoose;
     this.box = h("div", { class: "hl-picker", title: label });
-    parent.append(this.box);
   }
 
   /** The text of a value. @param {string} value */

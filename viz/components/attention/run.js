@@ -21,6 +21,7 @@
  * @property {string[]} reasons why cells are closed
  * @property {boolean} causal whether exactly the keys after each query are closed
  * @property {("scores" | "vectors" | "lengths")[]} has what is known besides the weights
+ * @property {[layer: number, head: number]} easiest the head that is easiest to read
  */
 
 /**
@@ -33,6 +34,8 @@
  * @property {number[] | null} word_of the word that each token is part of
  * @property {(string | null)[]} written the token written after reading each token; empty for a stack that writes
  *   nothing
+ * @property {string[]} spelled the text that each token written adds to the output
+ * @property {(import("../shared/controls.js").Predicted | null)[]} predicted the best tokens at each position
  */
 
 /**
@@ -52,6 +55,8 @@
  * @property {string[]} views that are offered; see choice.js
  * @property {boolean} grid whether all heads are shown at a glance
  * @property {boolean} detail whether the arithmetic of a cell is shown
+ * @property {import("./output.js").Output} [output] shown above the pictures
+ * @property {Partial<Record<string, string>>} [look_for] what to look for in each attention
  * @property {Record<string, import("./cell/step.js").Link>} [terms] those that are explained where they stand
  */
 

@@ -8,7 +8,8 @@
 import { isVisiting } from "../scenes/visit.js";
 import { isIdle } from "../shared/busy.js";
 
-const LINK = '[data-testid="stSidebarNavLink"]';
+/** The links of the navigation, and the product's name, which leads home. */
+const LINK = '[data-testid="stSidebarNavLink"], .st-key-brand a';
 const GESTURES = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 const TRIES = 3;
 const SETTLED_MILLISECONDS = 300;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viz.components.shared.client_view import ClientView
+from viz.components.shared.client_view import JSON, ClientView
 from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.theme import Theme
 
@@ -76,14 +76,16 @@ def decoding_steps(
         "positions": None if positions is None else list(positions),
         "taken": "given" if forced else "chosen",
         "unit": unit,
-        "steps": [
-            {
-                "word": brief(step.text),
-                "probability": step.probability,
-                "rank": step.rank,
-                "best": [[brief(candidate.text), candidate.probability] for candidate in step.best],
-            }
-            for step in steps
-        ],
+        "steps": list(map(step_data, steps)),
     }
     _VIEW.show(pack_frame(data, {}), key=key)
+
+
+def step_data(step: OutputStep) -> dict[str, JSON]:
+    """A step as data for the browser."""
+    return {
+        "word": brief(step.text),
+        "probability": step.probability,
+        "rank": step.rank,
+        "best": [[brief(candidate.text), candidate.probability] for candidate in step.best],
+    }

@@ -2,14 +2,15 @@
 // The decoder's output as a row of tokens, and the best candidates of the chosen step with their probabilities.
 
 import { forStreamlit, mounting } from "../mount.js";
-import { barRow, fadeWhereMore, track } from "../shared/controls.js";
+import { chooseToken, chosenToken, onChosen } from "../shared/chosen_token.js";
+import { candidateRows, fadeWhereMore, track } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
-import { clamp, percent, sum } from "../shared/numbers.js";
+import { clamp, percent } from "../shared/numbers.js";
 import { View } from "../shared/shell.js";
 import { announcer } from "../shared/words.js";
 import style from "./style.css";
 
-/** @typedef {{word: string, probability: number, rank: number, best: [word: string, probability: number][]}} Step */
+/** @typedef {import("../shared/controls.js").Predicted} Step */
 
 /**
  * @typedef {object} StepsData
@@ -35,9 +36,34 @@ class DecodingSteps extends View {
   bars = h("div", { class: "hl-bars", role: "list" });
   say = announcer(this.root);
 
+  ignore = () => {};
+
   build() {
     this.list.onkeydown = (event) => this.press(event);
     this.root.append(this.list, this.before, this.bars);
+    this.ignore = onChosen(() => this.data && this.choose(this.chosenOnPage));
+  }
+
+  end() {
+    super.end();
+    this.ignore();
+  }
+
+  /** The position of each step in its stack. */
+  get places() {
+    const { steps, positions, start } = this.data;
+    return positions ?? steps.map((_, i) => i + start.length - 1);
+  }
+
+  /** @type {import("../shared/chosen_token.js").Stack} */
+  get stack() {
+    return this.data.positions ? "encoder" : "decoder";
+  }
+
+  /** The step of the token that is chosen on the page; the current one if none is. */
+  get chosenOnPage() {
+    const step = this.places.indexOf(chosenToken()[this.stack] ?? -1);
+    return step < 0 ? this.chosen : step;
   }
 
   /** @param {KeyboardEvent} event */
@@ -46,8 +72,14 @@ class DecodingSteps extends View {
     const to = { Home: 0, End: last, ArrowLeft: this.chosen - 1, ArrowRight: this.chosen + 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    this.choose(clamp(to, 0, last));
+    this.pick(clamp(to, 0, last));
     this.chips[this.chosen].scrollIntoView({ block: "nearest" });
+  }
+
+  /** Choose a step, for every view of the page. @param {number} step */
+  pick(step) {
+    this.choose(step);
+    chooseToken(this.stack, this.places[step]);
   }
 
   /** @param {number} step */
@@ -62,7 +94,7 @@ class DecodingSteps extends View {
 
   update() {
     const { steps, title } = this.data;
-    this.chosen = clamp(this.chosen, 0, steps.length - 1);
+    this.chosen = clamp(this.chosenOnPage, 0, steps.length - 1);
     this.list.setAttribute("aria-label", `${title}: arrow keys go from step to step`);
     this.chips = steps.map((step, i) => this.chip(step, i));
     this.list.replaceChildren(...this.chips);
@@ -74,7 +106,7 @@ class DecodingSteps extends View {
   chip({ word, probability }, i) {
     return h(
       "div",
-      { class: "hl-chip hl-step", role: "option", id: `step${i}`, onclick: () => this.choose(i) },
+      { class: "hl-chip hl-step", role: "option", id: `step${i}`, onclick: () => this.pick(i) },
       span("place", this.data.positions?.[i] ?? i),
       span("word", word),
       track({ "": probability }),
@@ -88,7 +120,7 @@ class DecodingSteps extends View {
     }
     this.list.setAttribute("aria-activedescendant", `step${this.chosen}`);
     this.before.replaceChildren(...this.introduction());
-    this.bars.replaceChildren(...this.candidates());
+    this.bars.replaceChildren(...candidateRows(this.data.steps[this.chosen], this.data.taken));
   }
 
   /** @returns {import("../shared/dom.js").Child[] & (Node | string)[]} */
@@ -99,22 +131,6 @@ class DecodingSteps extends View {
     const left = before.length > BEFORE ? "… " : "";
     const words = before.slice(-BEFORE).flatMap((word) => [span("word", word), " "]);
     return [`Step ${this.chosen}. After ${left}`, ...words, `the most probable next ${unit}s:`];
-  }
-
-  /** Rows for the best tokens of the chosen step, the token taken if it is not one of them, and all others. */
-  candidates() {
-    const { steps, taken } = this.data;
-    const { best, word, probability, rank } = steps[this.chosen];
-    const shown = best.map(([word, probability], i) => ({ word, probability, place: i + 1 }));
-    if (shown.length < rank) shown.push({ word, probability, place: rank });
-    const rest = Math.max(0, 1 - sum(shown.map(({ probability }) => probability)));
-    return [
-      ...shown.map(({ word, probability, place }) => {
-        const marked = place === rank ? { className: "taken", tag: taken } : {};
-        return barRow(span("word", word), { "": probability }, { rank: `${place}.`, ...marked });
-      }),
-      barRow(span("word", "all others"), { "": rest }, { className: "rest" }),
-    ];
   }
 }
 

@@ -2,7 +2,7 @@
 // Controls that several views share: a choice between buttons, a box that scrolls, rows of bars.
 
 import { div, h, span } from "./dom.js";
-import { percent } from "./numbers.js";
+import { percent, sum } from "./numbers.js";
 
 /** @param {string} text @param {string} name what it does @param {() => void} onclick */
 export const namedButton = (text, name, onclick) => h("button", { "aria-label": name, onclick }, text);
@@ -92,4 +92,24 @@ export function barRow(word, bars, { className = "", rank = "", numbers, tag = "
   const written = percents.map((number, i) => span(i ? "percent quiet" : "percent", number));
   const cells = [span("rank", rank), word, track(bars), ...written, span("tag", tag)];
   return h("div", { class: className, role: "listitem" }, ...cells);
+}
+
+/** @typedef {{word: string, probability: number, rank: number, best: [word: string, probability: number][]}} Predicted the token taken, and the best ones */
+
+/**
+ * Rows of a list: the best tokens, the token taken if it is not one of them, and all others.
+ * @param {Predicted} step
+ * @param {string} taken a tag for the token taken
+ */
+export function candidateRows({ best, word, probability, rank }, taken) {
+  const shown = best.map(([word, probability], i) => ({ word, probability, place: i + 1 }));
+  if (shown.length < rank) shown.push({ word, probability, place: rank });
+  const rest = Math.max(0, 1 - sum(shown.map(({ probability }) => probability)));
+  return [
+    ...shown.map(({ word, probability, place }) => {
+      const marked = place === rank ? { className: "taken", tag: taken } : {};
+      return barRow(span("word", word), { "": probability }, { rank: `${place}.`, ...marked });
+    }),
+    barRow(span("word", "all others"), { "": rest }, { className: "rest" }),
+  ];
 }

@@ -44,12 +44,13 @@ def token_strip(
     note: str = "",
     unknown_name: str = "<unk>",
     unit: str = "word",
+    stack: str = "encoder",
 ) -> None:
     """Draw the tokens as chips that wrap: the position above, the id in the vocabulary below.
 
     An unknown word is marked by stripes, a dashed border and the word "unknown"; a special token by its
     round, dashed chip. The sub-words of a word share a frame with the word below. More than a few lines
-    scroll. The browser sends nothing back.
+    scroll. A click chooses the token for the page's other views, in the browser only.
 
     Args:
         tokens: the tokens in order; positions count from 0.
@@ -58,10 +59,12 @@ def token_strip(
         note: a further sentence for the line below.
         unknown_name: the token for words outside the vocabulary.
         unit: what such a word is called.
+        stack: the stack that reads the tokens, "encoder" or "decoder".
     """
     data = {
         "colors": color_data(colors),
         "title": title,
+        "stack": stack,
         "note": f"{_note(tokens, brief(unknown_name), unit)} {note}".strip(),
         "tokens": [[brief(token.text), token.token_id, token.kind] for token in tokens],
         "words": [["" if of is None else brief(words[of]), n] for of, n in _runs(tokens)],

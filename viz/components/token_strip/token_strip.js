@@ -3,6 +3,7 @@
 // word's tokens share a frame.
 
 import { forStreamlit, mounting } from "../mount.js";
+import { chooseToken, chosenToken, onChosen } from "../shared/chosen_token.js";
 import { hatchSwatch } from "../shared/color.js";
 import { fadeWhereMore } from "../shared/controls.js";
 import { div, h, span } from "../shared/dom.js";
@@ -15,6 +16,7 @@ import style from "./style.css";
  * @typedef {object} StripData
  * @property {string} title
  * @property {string} note
+ * @property {import("../shared/chosen_token.js").Stack} stack that reads the tokens
  * @property {Token[]} tokens
  * @property {[word: string, count: number][]} words each word with its number of tokens, in order
  */
@@ -26,14 +28,31 @@ class TokenStrip extends View {
   fade = fadeWhereMore(this.list);
   note = div("hl-note");
 
+  ignore = () => {};
+  /** @type {HTMLElement[]} */
+  chips = [];
+
   build() {
     this.root.append(this.list, this.note);
+    this.ignore = onChosen(() => this.data && this.mark());
+  }
+
+  end() {
+    super.end();
+    this.ignore();
+  }
+
+  /** Mark the token that is chosen on the page. */
+  mark() {
+    const chosen = chosenToken()[this.data.stack];
+    for (const [position, chip] of this.chips.entries()) chip.classList.toggle("chosen", position === chosen);
   }
 
   update() {
     const { tokens, words, title, note } = this.data;
     this.list.setAttribute("aria-label", title);
-    const chips = tokens.map((token, position) => this.chip(token, position));
+    this.chips = tokens.map((token, position) => this.chip(token, position));
+    const chips = [...this.chips];
     const framed = words.flatMap(([word, count]) => {
       const own = chips.splice(0, count);
       return word && count > 1 ? [frame(word, own)] : own;
@@ -41,13 +60,18 @@ class TokenStrip extends View {
     this.list.replaceChildren(...framed);
     this.fade();
     this.note.textContent = note;
+    this.mark();
   }
 
   /** @param {Token} token @param {number} position */
   chip([word, id, kind], position) {
     const chip = h(
       "div",
-      { class: `hl-chip hl-token ${kind}`, role: "listitem" },
+      {
+        class: `hl-chip hl-token ${kind}`,
+        role: "listitem",
+        onclick: () => chooseToken(this.data.stack, position),
+      },
       span("place", position),
       span("word", word),
       span("id", `id ${id}`),

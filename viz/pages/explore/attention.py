@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer.analysis.attention_maps import attention_record, attentions, n_layers
 from transformer.model.attention import scaled_dot_product_attention
+from viz.pages.explore.in_and_out import output_of
 from viz.pages.explore.saving import figure, file_name, save_view
 from viz.pages.explore.viewed_run import viewed_run
 from viz.pages.shared.attention_view import viewer
@@ -29,7 +30,15 @@ def attention_section(sentence: SentenceRun) -> None:
     """Draw the section; a choice in it redraws only this section."""
     run = sentence.run
     viewed = viewed_run(sentence.key, run, _before(sentence))
-    choice = viewer(viewed, key="viewer")
+    into_italian = goes_into_italian(sentence.loaded)
+    choice = viewer(
+        viewed,
+        key="viewer",
+        output=output_of(sentence),
+        look_for={
+            name: look_for(name, sentence.unit, into_italian=into_italian) for name in viewed.attentions
+        },
+    )
     with st.container(horizontal=True, horizontal_alignment="right"):
         with st.container(width="content"):
             save_view(sentence, viewed, choice)
@@ -39,8 +48,6 @@ def attention_section(sentence: SentenceRun) -> None:
         scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
     )
     prose(what(choice.attention, sentence.unit, by_words=choice.by == "word", kind=sentence.config.kind))
-    into_italian = goes_into_italian(sentence.loaded)
-    prose(f"**Look for** {look_for(choice.attention, sentence.unit, into_italian=into_italian)}")
 
 
 def _before(sentence: SentenceRun) -> dict[str, Callable[[], ViewerRun]]:

@@ -36,8 +36,24 @@ WORDLESS = (
 )
 
 
+def output_of(sentence: SentenceRun) -> dict[str, str] | None:
+    """The output for the viewer, whose tokens can be chosen: the text before the first, and how it was found.
+
+    None if no stack writes one token after another.
+    """
+    run, coder = sentence.run, sentence.loaded.target
+    if not run.steps or run.decoder_input is None or not run.has_numbers:
+        return None
+    n_before = len(run.target_ids) - len(run.target.ids)
+    before = coder.decode(run.target_ids[:n_before])
+    return {
+        "before": visible_in_full(before) if before else "",
+        "how": _how_written(run, sentence.loaded),
+    }
+
+
 def output_line(sentence: SentenceRun) -> None:
-    """Draw the sentence that the model generated, which the rest of the page explains."""
+    """Draw what to know about the output, and the output itself if the viewer doesn't show it."""
     run = sentence.run
     if not run.steps:
         st.markdown(WORDLESS.format(d_model=sentence.config.d_model))
@@ -83,14 +99,14 @@ def _note(coder: Coder) -> str:
 
 
 def _translation(run: Run, loaded: LoadedModel) -> None:
-    how = _how_written(run, loaded)
-    if run.decoder_input is None and not run.generated:
-        st.caption(how)
-        return
-    how = " ".join(filter(None, (how, _passed_over(run, loaded), _stopped(run, loaded))))
-    with st.container(horizontal=True, vertical_alignment="bottom", key="output"):
-        st.text(visible_in_full(run.translation) if run.translation else "(nothing)", width="content")
-        st.caption(how, width="stretch")
+    notes = " ".join(filter(None, (_passed_over(run, loaded), _stopped(run, loaded))))
+    if run.decoder_input is None:
+        if run.generated:
+            with st.container(key="output"):
+                st.text(visible_in_full(run.translation) if run.translation else "(nothing)")
+        notes = " ".join(filter(None, (_how_written(run, loaded), notes)))
+    if notes:
+        st.caption(notes)
     found = run_confidence(loaded, run)
     if found is not None and found.is_usually_wrong:
         st.warning(f"{found.warning} Decode shows which words.", icon=":material/warning:")

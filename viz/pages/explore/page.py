@@ -9,12 +9,14 @@ from viz.pages.shared.model_words import introduction
 from viz.pages.shared.sentence import sentence_box
 from viz.session import current_model
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    st.title("Explore", width="content")
-    st.caption(introduction(current_model()) + invitation(), width="stretch")
-sentence = sentence_box()
+with st.container(gap="xsmall"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="introduction"):
+        st.title("Explore", width="content")
+        st.caption(introduction(current_model()) + invitation(), width="stretch")
+    sentence = sentence_box()
+    if sentence is not None:
+        output_line(sentence)
+        attention_section(sentence)
 if sentence is not None:
-    output_line(sentence)
-    attention_section(sentence)
     input_section(sentence)
     output_section(sentence)

@@ -12,12 +12,12 @@ from viz.text_session import example_ids, reads_ids
 NORMS = {"layer": "", "rms": " (RMS)", "layer_unbiased": " (unbiased)"}
 LANGUAGES = {"en": "English", "it": "Italian", "de": "German", "es": "Spanish", "fr": "French"}
 INTRODUCTIONS = {
-    "encoder-decoder": "Type a sentence: the model writes its {answer} and shows every number on the way.",
-    "decoder-only": "Type how a text begins: the model continues it and shows every number on the way.",
+    "encoder-decoder": "Type a sentence: the model writes its {answer} and shows every number.",
+    "decoder-only": "Type how a text begins: the model continues it and shows every number.",
     "encoder-only": "Type a sentence: the model says which tokens it expects at each position and shows "
-    "every number on the way.",
+    "every number.",
 }
-WITHOUT_WORDS = "Type a sentence: the model reads it and shows every number on the way."
+WITHOUT_WORDS = "Type a sentence: the model reads it and shows every number."
 SOURCES = {"encoder-decoder": "Sentence", "decoder-only": "Prompt", "encoder-only": "Sentence"}
 NUMBERS_NOTE = "This model came without a tokenizer: type the ids of its tokens, separated by spaces."
 PROMPTS = ("Once upon a time there was", "The capital of France is", "My favourite animal is")

@@ -29,7 +29,12 @@ from viz.text_session import Boxes, boxes_of, examples_of, typed_texts, use_sent
 from viz.theme import Theme
 
 Result = TypeVar("Result")
-_EXAMPLE = "example"
+_EXAMPLE, _ALL_EXAMPLES = "example", "all examples"
+_MORE, _FEWER = "more …", "fewer"
+N_EXAMPLES = 3
+"""Examples that are offered before the user asks for more."""
+LONGEST_EXAMPLE, LAST_WORDS = 45, 4
+"""Characters of the longest example that is shown whole; of a longer one, the last words are shown."""
 FORCING_NOTE = (
     "Type a target to see how the model scores it: at each step it then reads your words so far (teacher "
     "forcing). Left empty, the model continues with its own words."
@@ -85,16 +90,17 @@ def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) ->
         most_tokens: the most tokens per side on a page that shows all of them at once.
     """
     choice, loaded = current_choice(), current_model()
-    if with_target and loaded.model.config.n_decoder_layers:
-        left, right = st.columns([3, 2])
-        with left:
+    with st.container(key="sentence", gap="xsmall"):
+        if with_target and loaded.model.config.n_decoder_layers:
+            left, right = st.columns([3, 2])
+            with left:
+                source_input(loaded)
+            with right:
+                _target_input(loaded)
+        else:
             source_input(loaded)
-        with right:
-            _target_input(loaded)
-    else:
-        source_input(loaded)
-    examples = examples_of(choice.name) or dict.fromkeys(kind_examples(loaded), "")
-    example_pills(examples, boxes_of(loaded))
+        examples = examples_of(choice.name) or dict.fromkeys(kind_examples(loaded), "")
+        example_pills(examples, boxes_of(loaded))
     text, target = typed_texts(loaded)
     key = RunKey(choice, text, target if with_target else "")
     run = _run(key, loaded.target.unit)
@@ -146,13 +152,21 @@ def example_pills(examples: Mapping[str, str], boxes: Boxes) -> None:
     """Offer example sentences, each labelled with what it shows; a click puts one into the box."""
 
     def label(sentence: str) -> str:
+        if sentence in (_MORE, _FEWER):
+            return sentence
+        words = sentence.split()
+        brief = sentence if len(sentence) <= LONGEST_EXAMPLE else f"… {' '.join(words[-LAST_WORDS:])}"
         shows = examples[sentence]
-        return f":gray[{shows}:] {escaped(sentence)}" if shows else escaped(sentence)
+        return f":gray[{shows}:] {escaped(brief)}" if shows else escaped(brief)
 
-    if examples:
+    offered = list(examples)
+    if len(offered) > N_EXAMPLES + 1:
+        shows_all = st.session_state.get(_ALL_EXAMPLES, False)
+        offered = [*offered, _FEWER] if shows_all else [*offered[:N_EXAMPLES], _MORE]
+    if offered:
         st.pills(
             "Examples",
-            list(examples),
+            offered,
             key=_EXAMPLE,
             on_change=_take_example,
             args=(boxes,),
@@ -163,7 +177,9 @@ def example_pills(examples: Mapping[str, str], boxes: Boxes) -> None:
 
 def _take_example(boxes: Boxes) -> None:
     chosen = st.session_state[_EXAMPLE]
-    if chosen is not None:
+    if chosen in (_MORE, _FEWER):
+        st.session_state[_ALL_EXAMPLES] = chosen == _MORE
+    elif chosen is not None:
         use_sentence(boxes, chosen)
     st.session_state[_EXAMPLE] = None
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.decoding.greedy import DecodingStep, next_token_probabilities
+from transformer.decoding.greedy import next_token_probabilities
 from transformer.model_input import Input
 from transformer.run import Run
 from transformer.text.coder import Coder
-from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.decoding_steps import decoding_steps
 from viz.components.token_strip import StripToken, token_strip
 from viz.figures.labels import visible
 from viz.pages.shared.explain import computed_by
 from viz.session import current_theme
+from viz.viewer.viewer_run import output_step
 
 
 def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -> None:
@@ -27,6 +28,7 @@ def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -
         key=key,
         title=title,
         words=list(map(visible, run.source.words)),
+        stack="decoder" if run.encoder_input is None else "encoder",
         unknown_name="0" if unknown is None else visible(coder.token(unknown)),
         **looks,
     )
@@ -36,7 +38,7 @@ def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -
 def show_steps(run: Run, coder: Coder, *, key: str, title: str, forced: bool = False) -> None:
     """Draw the target step by step, each token with its best alternatives; `forced`: the user typed it."""
     decoding_steps(
-        [_output_step(coder, step) for step in run.steps],
+        [output_step(coder, step) for step in run.steps],
         colors=current_theme(),
         key=key,
         start=_first_tokens(run),
@@ -68,19 +70,6 @@ def _special_tokens(read: Input) -> list[StripToken]:
     """All tokens of an input as special tokens."""
     pairs = zip(read.tokens, read.ids, strict=True)
     return [StripToken(visible(token), token_id, special=True) for token, token_id in pairs]
-
-
-def _output_step(coder: Coder, step: DecodingStep) -> OutputStep:
-    """A step for the view, with its tokens by name."""
-    return OutputStep(
-        text=visible(coder.token(step.token_id)),
-        probability=step.probability,
-        rank=step.rank,
-        best=[
-            Candidate(visible(coder.token(token)), probability)
-            for token, probability in zip(step.top_ids, step.top_probabilities, strict=True)
-        ],
-    )
 
 
 def _first_tokens(run: Run) -> list[str]:

@@ -162,6 +162,22 @@ export class MatrixLayout {
   }
 
   /**
+   * The row or column whose label is at a point of the box; -1 for none.
+   * @param {Point} place
+   * @param {Point} scroll
+   * @returns {[query: number, key: number]}
+   */
+  labelAt([x, y], scroll) {
+    const [left, top] = this.origin(scroll);
+    const [queries, keys] = this.counts;
+    const query = x < this.left && y >= this.top ? Math.floor((y - top) / this.cell) : -1;
+    // A slanted label leans to the right above the position of its key.
+    const leaning = this.upright ? 0 : Math.max(0, this.top - FONT - 8 - y);
+    const key = y < this.top && x >= this.left ? Math.floor((x - left - leaning) / this.wide) : -1;
+    return [query < queries ? query : -1, key < keys ? key : -1];
+  }
+
+  /**
    * The visible cells: first and last row and column, ends excluded.
    * @param {Point} scroll
    * @param {Point} view

@@ -69,6 +69,7 @@ export class MatrixView extends CanvasView {
     stage.append(this.space);
     this.root.append(stage, this.note);
     this.listen(stage);
+    stage.onclick = (event) => this.click(this.find(event) ?? this.findLabelled(event));
     stage.onscroll = () => {
       this.paint();
       this.beside.moved(this);
@@ -261,6 +262,20 @@ export class MatrixView extends CanvasView {
   find(event) {
     const found = this.at.cellAt(positionOn(this.layers.canvas, event), this.scroll, this.view);
     return found && (this.data.sums || this.cells.has(found)) ? found : null;
+  }
+
+  /** The largest number in the row or column of a label. @param {MouseEvent} event @returns {Cell | null} */
+  findLabelled(event) {
+    const [query, key] = this.at.labelAt(positionOn(this.layers.canvas, event), this.scroll);
+    const isOpen = (/** @type {Cell} */ cell) => this.cells.has(cell) && !this.cells.reason(...cell);
+    const { queries, keys } = this.cells;
+    const count = query >= 0 ? keys : key >= 0 ? queries : 0;
+    const cells = Array.from(
+      { length: count },
+      (_, i) => /** @type {Cell} */ (query >= 0 ? [query, i] : [i, key]),
+    );
+    const best = cells.filter(isOpen).sort((a, b) => this.cells.at(...b) - this.cells.at(...a));
+    return best[0] ?? null;
   }
 
   /** The lower right corner of a cell. @param {Cell} cell */

@@ -3,7 +3,9 @@
 
 import { div } from "../../shared/dom.js";
 import { quoted } from "../../shared/words.js";
+import { List } from "../pickers.js";
 import { RowsView } from "../rows/rows.js";
+import { strongestOther } from "../token.js";
 import { sayAbsent } from "./absent.js";
 import { partHost } from "./host.js";
 
@@ -13,28 +15,51 @@ import { partHost } from "./host.js";
 export class TokenPart {
   /** @type {AttentionView[]} */
   attentions = [];
+  /** @type {import("../panels.js").Scene} */
+  scene;
 
   /** @param {HTMLElement} parent @param {(changed: any) => void} change */
   constructor(parent, change) {
     this.heading = div("hl-heading");
+    this.picker = new List("Token", (value) => {
+      const query = Number(value);
+      change({
+        cell: [query, strongestOther(this.scene.run, this.scene.attn, this.scene.choice, query, true)],
+      });
+    });
     this.inner = div("hl-part");
-    this.box = div("hl-token", this.heading, this.inner);
+    this.box = div("hl-token", div("hl-bar", this.picker.box, this.heading), this.inner);
     parent.append(this.box);
-    const select = (/** @type {any} */ { block, layer, head }) =>
-      change({ attention: this.attentions[block].name, layer, head });
+    const select = (/** @type {any} */ { block, layer, head }) => {
+      const { [block]: attn } = this.attentions;
+      const { run, cell } = this.scene;
+      const key = strongestOther(run, attn, { layer, head }, cell[0], true);
+      change({ attention: attn.name, layer, head, cell: [cell[0], key] });
+    };
     this.view = new RowsView(this.inner, partHost(select));
     this.view.build();
   }
 
   /** @param {import("../panels.js").Scene} scene */
-  show({ run, choice, attn, cell, colors }) {
+  show(scene) {
+    const { run, choice, attn, cell, colors } = scene;
+    this.scene = scene;
     const query = cell[0];
     const own = run.attentions.filter(({ queries }) => queries === attn.queries).reverse();
     const blocks = own.map((one) => rowsFrom(run, one, query));
     const isMissing = blocks.includes(null);
     sayAbsent(this.box, isMissing ? run.absent : "");
     if (isMissing) return;
-    const title = `Where every head looks from ${quoted(run.sides[attn.queries].tokens[query])}, position ${query}`;
+    const { tokens, written } = run.sides[attn.queries];
+    const isWritten = choice.rows === "written" && written[query];
+    const named = isWritten
+      ? `when it writes ${quoted(written[query] ?? "")}`
+      : `from ${quoted(tokens[query])}`;
+    const title = `Where every head looks ${named}, position ${query}`;
+    this.picker.show(
+      tokens.map((token, i) => [String(i), `${i}: ${(choice.rows === "written" && written[i]) || token}`]),
+      String(query),
+    );
     this.attentions = own;
     this.heading.textContent = title;
     const weights = Object.fromEntries(blocks.map((rows, i) => [`weights${i}`, rows]));

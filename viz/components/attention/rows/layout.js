@@ -12,15 +12,16 @@ export class RowsLayout {
    * @param {{layers: number, heads: number}} counts
    * @param {number[]} lengths the number of tokens of each block
    * @param {number} width available to all blocks
+   * @param {number} beyond the room after the last column
    */
-  constructor({ layers, heads }, lengths, width) {
+  constructor({ layers, heads }, lengths, width, beyond) {
     this.layers = layers;
     this.heads = heads;
     this.row = clamp(Math.floor(560 / (heads * layers)), 13, 26);
     /** Whether blocks are side by side. */
     this.wide = width > 760;
-    const room = (this.wide ? (width - 24) / 2 : width) - LEFT - 50;
-    this.column = clamp(Math.floor(room / Math.max(...lengths)), 20, 44);
+    const room = (this.wide ? (width - 24) / 2 : width) - LEFT - beyond;
+    this.column = clamp(Math.floor(room / Math.max(...lengths)), 14, 44);
   }
 
   /**

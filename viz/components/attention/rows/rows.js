@@ -57,6 +57,8 @@ export class RowsView extends CanvasView {
   /** @type {RowsLayout} */
   at;
   legend = div("hl-legend");
+  /** The room for the end of slanted tokens, after the last column. */
+  beyond = 0;
 
   build() {
     this.stage.className = "hl-blocks";
@@ -70,12 +72,13 @@ export class RowsView extends CanvasView {
     this.stage.ariaLabel = `${data.title}: arrow keys choose a head`;
     drawLegend(this.legend, {
       stops: data.colors.sequential,
-      ticks: ["0", "0.5", "1"],
+      ticks: ["0", "1"],
       label: "attention weight",
     });
     if (this.blocks.length !== data.blocks.length) this.makeBlocks();
     for (const [i, { name }] of data.blocks.entries()) this.blocks[i].name.textContent = name;
     this.layout();
+    if (this.hovered) this.point(this.hovered, this.pointer);
   }
 
   makeBlocks() {
@@ -86,7 +89,8 @@ export class RowsView extends CanvasView {
 
   place() {
     const lengths = this.data.blocks.map(({ tokens }) => tokens.length);
-    this.at = new RowsLayout(this.data, lengths, this.width);
+    this.beyond = Math.max(...this.data.blocks.map(({ tokens }) => this.slanted(tokens.slice(-3)))) + 12;
+    this.at = new RowsLayout(this.data, lengths, this.width, this.beyond);
     this.stage.classList.toggle("wide", this.at.wide);
     this.paint();
     for (const { box, fade } of this.blocks) {
@@ -105,9 +109,9 @@ export class RowsView extends CanvasView {
     const { blocks, colors } = this.data;
     const { tokens, name } = blocks[i];
     const block = this.blocks[i];
-    block.top = this.heightOf(tokens, block);
+    block.top = this.slanted(tokens) + 18;
     block.canvas.setAttribute("aria-label", name);
-    const width = LEFT + tokens.length * at.column + 96;
+    const width = LEFT + tokens.length * at.column + this.beyond;
     const pen = prepare(block.canvas, width, block.top + at.height + 6);
     pen.translate(LEFT, block.top);
     this.tokens(pen, tokens);
@@ -117,16 +121,12 @@ export class RowsView extends CanvasView {
     strokeBox(pen, colors.accent, 3, [-1, y, tokens.length * at.column + 2, at.row - 1]);
   }
 
-  /**
-   * The height of slanted tokens above the cells.
-   * @param {string[]} tokens
-   * @param {Block} block
-   */
-  heightOf(tokens, { canvas }) {
-    const pen = penOf(canvas);
+  /** How far slanted tokens reach, upwards and to the right. @param {string[]} tokens */
+  slanted(tokens) {
+    const pen = penOf(this.blocks[0].canvas);
     pen.font = fontOf(this.root, FONT);
     const longest = Math.max(...tokens.map((token) => pen.measureText(token).width));
-    return Math.ceil(Math.min(longest, LABEL_LIMIT) * Math.SQRT1_2) + 18;
+    return Math.ceil(Math.min(longest, LABEL_LIMIT) * Math.SQRT1_2);
   }
 
   /** @param {Pen} pen @param {number} i */
