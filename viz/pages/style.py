@@ -9,6 +9,7 @@ from viz.session import current_theme
 COMPACT = """
 .st-key-sentence [data-testid="stWidgetLabel"] { display: none; }
 .st-key-example .stMarkdownColoredText { display: none; }
+.st-key-introduction [data-testid="stCaptionContainer"] p { font-size: 0.75rem; line-height: 1.35; }
 """
 """Leaves out what a small screen, or one in large type, has no room for: labels that the contents explain."""
 STYLE = """
@@ -24,7 +25,7 @@ STYLE = """
     linear-gradient(270deg, {shade}, #0000) right / 24px 100% no-repeat scroll;
 }}
 /* The first screen is for the pictures: the product's name stands in the header, and titles are small. */
-[data-testid="stMainBlockContainer"] {{ padding-top: 2.1rem; }}
+[data-testid="stMainBlockContainer"] {{ padding-top: 1.8rem; }}
 [data-testid="stMainBlockContainer"] h1 {{ font-size: 1.6rem; padding: 0.1rem 0; }}
 .st-key-introduction {{ flex-wrap: nowrap; align-items: baseline; }}
 .st-key-introduction > :last-child {{ flex: 1 1 0; min-width: 0; }}
@@ -38,7 +39,6 @@ STYLE = """
   [data-testid="stMainBlockContainer"] {{ padding-top: 3.6rem; }}
   .st-key-brand {{ top: 0.5rem; left: 3.6rem; flex-direction: column; align-items: start !important; gap: 0; }}
   .st-key-brand [data-testid="stCaptionContainer"] p {{ font-size: 0.75rem; line-height: 1.2; }}
-  .st-key-introduction [data-testid="stCaptionContainer"] p {{ font-size: 0.8rem; line-height: 1.35; }}
   .st-key-sentence [data-testid="stHorizontalBlock"] {{ gap: 0.5rem; }}
 }}
 @media (max-width: 767px) {{ {compact} }}
