@@ -44,9 +44,9 @@ def attention_section(sentence: SentenceRun) -> None:
             save_view(sentence, viewed, choice)
         with st.container(width="content"):
             save_menu(lambda: figure(sentence, choice), name=file_name(choice), key="save_attention")
-    computed_by(
-        scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
-    )
+        computed_by(
+            scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
+        )
     prose(what(choice.attention, sentence.unit, by_words=choice.by == "word", kind=sentence.config.kind))
 
 

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.files import CODE
 from viz.glossary import linked
+
+IN_CODE = "Where this is computed, in the code"
 
 
 def explain(*, what: str, look: str, formula: str = "", computed: Callable[..., Any], path: str = "") -> None:
@@ -37,9 +40,15 @@ def prose(markdown: str) -> None:
 
 
 def computed_by(function: Callable[..., Any], path: str = "") -> None:
-    """Name the file, line and function that computed a picture, and the path of the recorded tensor."""
+    """Draw an icon that opens the file, line and function that computed a picture, and its tensor's path."""
     recorded = f", recorded as `{path}`" if path else ""
-    st.markdown(f"Computed by `{source_of(function)}`{recorded}")
+    with in_code():
+        st.markdown(f"Computed by `{source_of(function)}`{recorded}")
+
+
+def in_code() -> DeltaGenerator:
+    """Draw an icon that opens what is drawn in it: the place in the code."""
+    return st.popover(":material/code:", width="content", type="tertiary", help=IN_CODE)
 
 
 @lru_cache(maxsize=256)

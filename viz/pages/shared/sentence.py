@@ -143,7 +143,9 @@ def _target_input(loaded: LoadedModel) -> None:
         f"{target_label(loaded)} (optional)",
         key=boxes_of(loaded).target,
         persist_state="session",
-        placeholder=f"{target_label(loaded)}, or let the model write it" if has_generator else "What the decoder reads",
+        placeholder=f"{target_label(loaded)}, or let the model write it"
+        if has_generator
+        else "What the decoder reads",
         help=FORCING_NOTE if has_generator else WORDLESS_NOTE,
     )
 

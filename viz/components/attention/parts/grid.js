@@ -152,7 +152,7 @@ function noteOf({ run, attn, sheet, choice }, isPooled, isOrdered) {
     if (down * across > 1) {
       notes.push(`A pixel shows the largest of up to ${down} × ${across} weights: no sharp peak is lost.`);
     }
-    if (hidesAny) notes.push("These maps show every token.");
+    if (hidesAny) notes.push("These small heads show every token.");
   }
   if (isOrdered) {
     notes.unshift(SCORES[choice.sort].explanation);
