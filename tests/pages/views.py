@@ -78,6 +78,11 @@ class Views:
         choice: dict[str, Any] = unpack_frame(self.updates[key])[0]["choice"]
         return choice
 
+    def output(self, key: str = "viewer") -> str:
+        """The output that a viewer shows."""
+        data = self.data(key)
+        return str(data["output"]["before"]) + "".join(data["sides"]["decoder"]["spelled"])
+
     def pieces(self, key: str) -> list[str]:
         """The pieces in a viewer's last update."""
         pieces: list[str] = unpack_frame(self.updates[key])[0]["pieces"]

@@ -7,7 +7,7 @@ import streamlit as st
 from viz.session import current_theme
 
 COMPACT = """
-.st-key-sentence [data-testid="stWidgetLabel"] { display: none; }
+.st-key-sentence_box [data-testid="stWidgetLabel"] { display: none; }
 .st-key-example .stMarkdownColoredText { display: none; }
 .st-key-introduction [data-testid="stCaptionContainer"] p { font-size: 0.75rem; line-height: 1.35; }
 """
@@ -39,7 +39,7 @@ STYLE = """
   [data-testid="stMainBlockContainer"] {{ padding-top: 3.6rem; }}
   .st-key-brand {{ top: 0.5rem; left: 3.6rem; flex-direction: column; align-items: start !important; gap: 0; }}
   .st-key-brand [data-testid="stCaptionContainer"] p {{ font-size: 0.75rem; line-height: 1.2; }}
-  .st-key-sentence [data-testid="stHorizontalBlock"] {{ gap: 0.5rem; }}
+  .st-key-sentence_box [data-testid="stHorizontalBlock"] {{ gap: 0.5rem; }}
 }}
 @media (max-width: 767px) {{ {compact} }}
 @media (min-width: 768px) {{

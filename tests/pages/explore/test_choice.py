@@ -36,18 +36,9 @@ def told(views: Views) -> dict[str, Any]:
     return {name: value for name, value in views.choice("viewer").items() if name in CHOICE}
 
 
-def test_at_first_the_last_layer_of_the_cross_attention_is_shown_and_the_address_is_empty(
-    views: Views,
-) -> None:
+def test_at_first_the_head_that_is_easiest_to_read_is_shown_and_the_address_is_empty(views: Views) -> None:
     app = open_app()
-    choice = views.choice("viewer")
-    assert [choice[name] for name in ("view", "attention", "layer", "head", "cell")] == [
-        "head",
-        "cross",
-        1,
-        0,
-        None,
-    ]
+    assert views.choice("viewer") == views_default(views)
     assert set(app.query_params) == {"model"}
 
 
@@ -62,8 +53,9 @@ def test_what_is_chosen_goes_into_the_address_and_the_default_does_not(views: Vi
     views.choose(app, "viewer", **CHOICE)
     assert told(views) == CHOICE
     assert {name: app.query_params[name] for name in ADDRESS} == ADDRESS
-    views.choose(app, "viewer", view="head", attention="cross", layer=1, head=0, cell=None, measure="weights")
-    assert not {"view", "attention", "layer", "head", "cell", "measure"} & set(app.query_params)
+    first = views_default(views)
+    views.choose(app, "viewer", **{name: first[name] for name in FIRST})
+    assert not set(FIRST) & set(app.query_params)
     views.choose(app, "viewer", special="keep", against="", mass=90, heads=None, families="all", sort="layer")
     assert set(app.query_params) == {"model", "text", "locked"}
     views.choose(app, "viewer", locked=None)
@@ -92,15 +84,24 @@ def test_what_is_chosen_goes_into_the_address_and_the_default_does_not(views: Vi
 def test_an_address_that_makes_no_sense_shows_what_there_is(views: Views, address: dict[str, str]) -> None:
     app = open_app(text=TEXT, **address)
     assert not app.exception
-    head = 3 if address["head"] == "99" else 0
-    assert views.choice("viewer") == views_default() | {"head": head}
-    assert {name for name in address if name in app.query_params} == ({"head"} if head else set())
+    first = views_default(views)
+    last = {"layer": 1, "head": 3} if address["head"] == "99" else {}
+    assert views.choice("viewer") == first | last
+    assert {name for name in address if name in app.query_params} == {
+        name for name, number in last.items() if number != first[name]
+    }
 
 
-def views_default() -> dict[str, Any]:
+FIRST = ("view", "attention", "layer", "head", "cell", "measure")
+
+
+def views_default(views: Views) -> dict[str, Any]:
+    """The choice before the user makes one, for the run that the viewer shows."""
+    attention = next(own for own in views.data("viewer")["attentions"] if own["name"] == "cross")
+    layer, head = attention["easiest"]
     return {
-        "view": "head", "attention": "cross", "layer": 1, "head": 0, "cell": None, "measure": "weights",
-        "by": "token", "rows": "read", "special": "keep", "against": "", "mass": 90, "heads": None,
+        "view": "head", "attention": "cross", "layer": layer, "head": head, "cell": None, "measure": "weights",
+        "by": "token", "rows": "written", "special": "keep", "against": "", "mass": 90, "heads": None,
         "families": "all", "locked": None, "sort": "layer",
     }  # fmt: skip
 
@@ -110,7 +111,7 @@ def test_what_no_viewer_would_send_changes_nothing(views: Views) -> None:
     everything: list[object] = [3, None, [1, 2], {"head": {}}, {"view": 7, "cell": "x"}]
     for junk in everything:
         views.tell(app, "viewer", choose=junk, fetch=junk)
-        assert views.choice("viewer") == views_default()
+        assert views.choice("viewer") == views_default(views)
         assert views.pieces("viewer") == []
 
 
@@ -171,11 +172,13 @@ def test_layer_and_head_go_along_to_positions(views: Views) -> None:
 
 def test_a_list_of_the_page_that_is_left_may_still_hold_its_name_in_the_address(views: Views) -> None:
     """Streamlit then lets no other widget write it, and the page would show an error."""
-    app = visit(open_app(text=TEXT), "masks")
-    assert app.selectbox(key="layer").value == 0
+    app = open_app(text=TEXT)
+    other = 1 - views_default(views)["layer"]
+    visit(app, "masks")
+    app.selectbox(key="layer").set_value(other).run()
     visit(app, "explore").run()
-    assert views.choice("viewer")["layer"] == 0
-    assert app.query_params["layer"] == "0", "of which the default is 1"
+    assert views.choice("viewer")["layer"] == other
+    assert app.query_params["layer"] == str(other)
 
 
 def test_the_choice_is_still_there_after_a_visit_to_any_page(views: Views) -> None:

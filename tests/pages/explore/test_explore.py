@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.pages.app import open_app, texts
+from tests.pages.views import Views
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.places import default_model, shipped_models
 from transformer.run import run_sentence
@@ -13,27 +14,27 @@ from viz.pages.shared.literal_text import escaped
 from viz.text_session import DEFAULT_SENTENCE, EXAMPLES, examples_of
 
 
-def test_first_visit_shows_a_translation() -> None:
+def test_first_visit_shows_a_translation(views: Views) -> None:
     app = open_app(model=None)
     assert not app.exception
     assert app.title[0].value == "Explore"
     assert app.radio(key="model").value == default_model()
     expected = run_sentence(open_model(default_model()), DEFAULT_SENTENCE).translation
-    assert expected in [text.value for text in app.text]
+    assert views.output() == expected
 
 
-def test_a_typed_sentence_is_translated_and_in_the_address() -> None:
+def test_a_typed_sentence_is_translated_and_in_the_address(views: Views) -> None:
     app = open_app()
-    assert "ieri ho visto un gatto nero." in [text.value for text in app.text]
+    assert views.output() == run_sentence(open_model("toy-en-it"), DEFAULT_SENTENCE).translation
     assert "text" not in app.query_params, "the default stays out of it"
     app.text_input(key="text").set_value("yesterday i saw a raccoon.").run()
     assert not app.exception
-    assert "ieri ho visto un procione." in [text.value for text in app.text]
+    assert views.output() == "ieri ho visto un procione."
     assert app.query_params["text"] == "yesterday i saw a raccoon."
     chosen = list(examples_of("toy-en-it"))[1]
     app.button_group(key="example").set_value(chosen).run()
     assert app.text_input(key="text").value == chosen, "an example is one click away"
-    assert run_sentence(open_model("toy-en-it"), chosen).translation in [text.value for text in app.text]
+    assert views.output() == run_sentence(open_model("toy-en-it"), chosen).translation
 
 
 @pytest.mark.parametrize("model", shipped_models())
@@ -42,11 +43,21 @@ def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
     rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
     own = [row for row in rows if row[0] == model]
     assert len(own) >= 6
-    assert all(shows.replace(" ", "").isalpha() for _, shows, *_ in own), "each says what it shows"
+    assert all(shows for _, shows, *_ in own), "each says what it shows"
     for _, _, source, *right in own:
         assert run_sentence(loaded, source).translation in right
-    shown = [f":gray[{shows}:] {escaped(source)}" for _, shows, source, *_ in own]
-    assert open_app(model=model).button_group(key="example").options == shown
+    app = open_app(model=model)
+    pills = app.button_group(key="example")
+    assert len(pills.options) == 4, "three, and more"
+    pills.set_value(pills.options[-1]).run()
+    shown = app.button_group(key="example").options
+    assert [option.startswith(f":gray[{shows}:] ") for option, (_, shows, *_) in zip(shown, own)] == [
+        True
+    ] * len(own)
+    assert all(len(option) < 80 for option in shown), "a long sentence shows its end"
+    assert len(shown) == len(own) + 1
+    app.button_group(key="example").set_value(shown[-1]).run()
+    assert len(app.button_group(key="example").options) == 4
 
 
 def test_it_says_where_a_name_went_before_the_most_probable_sub_word() -> None:
@@ -59,12 +70,12 @@ def test_it_says_where_a_name_went_before_the_most_probable_sub_word() -> None:
     assert f"At steps {', '.join(most)} and {last} the most probable sub-word was passed over: it" in said
 
 
-def test_a_typed_target_is_forced() -> None:
+def test_a_typed_target_is_forced(views: Views) -> None:
     app = open_app()
     app.text_input(key="target").set_value("il mio gatto").run()
     assert not app.exception
-    assert "teacher forcing" in texts(app)
-    assert "il mio gatto" in [text.value for text in app.text]
+    assert "teacher forcing" in views.data("viewer")["output"]["how"]
+    assert views.output() == "il mio gatto"
 
 
 def test_too_long_a_sentence_is_kept_and_told_its_limit() -> None:
@@ -87,7 +98,7 @@ def test_the_sentence_follows_to_another_page_and_another_model() -> None:
     assert app.text_input(key="text").value == "i like the cats."
 
 
-def test_a_random_model_has_the_sizes_and_the_vocabulary_that_are_chosen() -> None:
+def test_a_random_model_has_the_sizes_and_the_vocabulary_that_are_chosen(views: Views) -> None:
     address = {"vocabulary": "toy-en-it", "enc": "3", "heads": "8", "seed": "5"}
     app = open_app(text="yesterday i saw a raccoon.", model="random", **address)
     assert not app.exception
@@ -95,7 +106,7 @@ def test_a_random_model_has_the_sizes_and_the_vocabulary_that_are_chosen() -> No
     assert app.radio(key="model").value == "random"
     assert app.number_input(key="seed").value == 5
     assert app.selectbox(key="vocabulary").options == shipped_models()
-    assert "the most probable word at each step" in texts(app)
+    assert "the most probable word at each step" in views.data("viewer")["output"]["how"]
     assert "3 encoder and 2 decoder layers of 8 heads" in texts(app)
     app.selectbox(key="enc").set_value(6)
     app.selectbox(key="dec").set_value(1)

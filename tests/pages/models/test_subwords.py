@@ -71,10 +71,10 @@ def test_a_model_that_is_broken_says_so_and_leaves_the_others() -> None:
     assert app.title[0].value == "Explore"
 
 
-def test_explore_speaks_of_sub_words() -> None:
+def test_explore_speaks_of_sub_words(views: Views) -> None:
     for address in ({"model": NAME}, {"model": "random", "vocabulary": NAME}):
         shown = texts(open_app(text=TEXT, attention="encoder", **address))
-        assert "the most probable sub-word at each step" in shown
+        assert "the most probable sub-word at each step" in views.data("viewer")["output"]["how"]
         assert "Each source sub-word looks at all source sub-words" in shown
         assert "source word" not in shown
 

@@ -54,7 +54,7 @@ def choices(draw: st.DrawFn, run: ViewerRun) -> Choice:
         cell=draw(st.none() | st.tuples(st.integers(0, n_queries - 1), st.integers(0, n_keys - 1))),
         measure=measure,
         by=draw(st.sampled_from(["token", "word"] if has_parts and measure in ADDITIVE else ["token"])),
-        rows=draw(st.sampled_from(["read", "written"] if sides[0].written else ["read"])),
+        rows=draw(st.sampled_from(["read", "written"])),
         special=draw(st.sampled_from(["keep", "hide", "spread"])),
         against=draw(st.sampled_from(["", *run.others, *(f"head {head}" for head in heads)])),
         mass=draw(st.integers(1, 100)),
@@ -133,10 +133,19 @@ def test_a_layer_or_head_too_many_is_the_last_one() -> None:
     assert (choice.attention, choice.layer, choice.head) == ("encoder", 1, 2)
 
 
-def test_nobody_has_chosen_the_last_layer_of_the_cross_attention_is_shown() -> None:
-    assert default_choice(RUNS["words"]) == Choice("cross", 2)
-    assert default_choice(RUNS["decoder-only"]) == Choice("decoder", 1)
-    assert default_choice(RUNS["encoder-only"]) == Choice("encoder", 2)
+@pytest.mark.parametrize(
+    "name, attention", [("words", "cross"), ("decoder-only", "decoder"), ("encoder-only", "encoder")]
+)
+def test_at_first_the_head_that_is_easiest_to_read_is_shown(name: str, attention: Attention) -> None:
+    run = RUNS[name]
+    view = run.attentions[attention]
+    keys = run.sides[view.keys]
+    scores = [
+        readability(view.weights(layer), (*keys.special, *keys.punctuation)) for layer in range(view.n_layers)
+    ]
+    first = default_choice(run)
+    assert first == Choice(attention, first.layer, first.head)
+    assert scores[first.layer][first.head] == np.max(scores)
 
 
 def test_what_is_not_told_is_as_in_the_first_choice_as_far_as_the_run_allows_it() -> None:
@@ -156,8 +165,7 @@ def test_what_goes_together_only() -> None:
         "scores don't add up"
     )
     assert read_choice(by_word, RUNS["words"]).by == "token", "each word is a token"
-    assert read_choice({"rows": "written"}, RUNS["words"]).rows == "written"
-    assert read_choice({"rows": "written"}, RUNS["encoder-only"]).rows == "read", "nothing is written"
+    assert read_choice({"rows": "read"}, RUNS["words"]).rows == "read"
     assert read_choice({"measure": "masked"}, RUNS["words"]).measure == "masked"
     for measure in ("scores", "masked", "moved"):
         assert read_choice({"measure": measure}, RUNS["weights alone"]).measure == "weights"

@@ -64,18 +64,19 @@ def test_a_run_of_the_shipped_model_is_small_enough_for_a_mail(tokens: int, most
     assert viewed.longest == tokens
     if tokens == 64:
         assert {len(side.tokens) for side in viewed.sides.values()} == {64}
-    made = page(viewed, default_choice(viewed), Heading(run.text, run.translation, loaded.name))
+    first = default_choice(viewed)
+    made = page(viewed, first, Heading(run.text, run.translation, loaded.name))
     assert len(made) < most
     data, arrays = unpacked(made)
     assert data["whole"]
     assert arrays["weights:encoder/values"].shape == (8, 4, tokens, tokens)
     for head in range(4):
-        record = run.trace.attention("decoder", 3, "cross_attn")
+        record = run.trace.attention("decoder", first.layer, "cross_attn")
         for name in ("weights", "scores"):
             whole = f"{name}:cross/values"
             piece = "head_scores" if name == "scores" else "head"
-            own = arrays.get(f"{piece}:cross:3:{head}/{name}")
-            found = arrays[whole][3, head] if own is None else own
+            own = arrays.get(f"{piece}:cross:{first.layer}:{head}/{name}")
+            found = arrays[whole][first.layer, head] if own is None else own
             np.testing.assert_array_equal(found, getattr(record, name)[0, head].numpy())
 
 
@@ -176,7 +177,7 @@ def test_a_long_run_has_all_weights_where_they_fit() -> None:
 
 def test_only_the_run_that_it_is_compared_with_comes_along() -> None:
     viewed = replace(tiny(), others={"one": tiny, "two": tiny})
-    data, arrays = unpacked(page(viewed, replace(default_choice(viewed), against="two"), HEADING))
+    data, arrays = unpacked(page(viewed, Choice("cross", 2, against="two"), HEADING))
     assert data["others"] == ["two"]
     others = {name for name in arrays if name.startswith("other:")}
     assert {f"other:two:cross:2:{head}/weights" for head in range(3)} <= others

@@ -199,6 +199,18 @@ def test_what_is_written_at_a_position_is_the_token_that_follows_it(kind: str, t
     assert all(other.written == () for stack, other in own.sides.items() if stack != "decoder")
 
 
+@pytest.mark.parametrize("kind", DECODERS)
+@pytest.mark.parametrize("target", ["", TARGET])
+def test_the_texts_of_the_tokens_written_make_the_output(kind: str, target: str) -> None:
+    loaded, run, own = viewed(kind, target=target)
+    side = own.sides["decoder"]
+    n_before = len(run.target_ids) - len(run.target.ids)
+    before = loaded.target.decode(run.target_ids[:n_before])
+    assert before + "".join(side.spelled) == run.translation if side.written else not side.spelled
+    steps = [step for step in side.predicted if step is not None]
+    assert [step.probability for step in steps] == [step.probability for step in run.steps][: len(steps)]
+
+
 def test_masks_are_filled_in_place_so_nothing_is_written_after_a_token() -> None:
     assert viewed("masked", f"I {MASK} the dog.")[2].sides["encoder"].written == ()
 

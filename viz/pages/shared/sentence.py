@@ -90,7 +90,7 @@ def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) ->
         most_tokens: the most tokens per side on a page that shows all of them at once.
     """
     choice, loaded = current_choice(), current_model()
-    with st.container(key="sentence", gap="xsmall"):
+    with st.container(key="sentence_box", gap="xsmall"):
         if with_target and loaded.model.config.n_decoder_layers:
             left, right = st.columns([3, 2])
             with left:
