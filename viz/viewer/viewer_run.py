@@ -52,7 +52,7 @@ class SideTokens:
         words: the words to which the tokens belong; None if unknown.
         written: (T,) the token that the model generates after reading up to each position; None where it
             generates none. Empty for a stack that generates nothing.
-        spelled: (T,) the text that each of these tokens adds to the output; "" for None.
+        spelled: (T,) the text that each of these tokens adds to the output; "" for None and for the end token.
         predicted: (T,) the step in which the model predicted a token from each position; None where it
             predicted none. Empty if nothing is predicted from this stack.
     """
@@ -328,8 +328,11 @@ def _side(run: Run, loaded: LoadedModel, stack: Stack) -> SideTokens:
         # From the trace, not the steps: an unknown word is shown as it was typed.
         names = (*[None] * n_before, *tokens[n_before + 1 :], *map(coder.token, last), None)
         written = names[: len(tokens)]
-        added = _added_texts(coder, (*read.ids, *last))[: len(tokens)]
-        spelled = tuple(text if name is not None else "" for text, name in zip(added, written, strict=False))
+        ids = read.ids if run.finished else (*read.ids, *last)
+        added = _added_texts(coder, ids)[: len(tokens)]
+        spelled = tuple(
+            "" if name is None or row >= len(added) else added[row] for row, name in enumerate(written)
+        )
     predicts = stack == "decoder" or run.decoder_input is None
     predicted: list[OutputStep | None] = [None] * len(tokens)
     for step in run.steps if predicts and run.has_numbers else ():
@@ -341,7 +344,7 @@ def _side(run: Run, loaded: LoadedModel, stack: Stack) -> SideTokens:
         special,
         words_of(run, stack),
         written,
-        (*spelled, *[""] * (len(written) - len(spelled))),
+        spelled,
         tuple(predicted) if any(predicted) else (),
     )
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
-from transformer.analysis.attention_maps import Words
+from transformer.analysis.attention_maps import Attention, Words
+from transformer.analysis.head_ranking import readability
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.viewer.choice import ADDITIVE, MEASURES, NAMES, SORTS, VIEWS, Choice, default_choice, read_choice

@@ -44,10 +44,9 @@ def output_of(sentence: SentenceRun) -> dict[str, str] | None:
     run, coder = sentence.run, sentence.loaded.target
     if not run.steps or run.decoder_input is None or not run.has_numbers:
         return None
-    n_before = len(run.target_ids) - len(run.target.ids)
-    before = coder.decode(run.target_ids[:n_before])
+    prompt = coder.decode(run.source.ids) if run.encoder_input is None else ""
     return {
-        "before": visible_in_full(before) if before else "",
+        "before": visible_in_full(prompt) if prompt else "",
         "how": _how_written(run, sentence.loaded),
     }
 
