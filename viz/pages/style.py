@@ -37,7 +37,8 @@ STYLE = """
 .st-key-example button {{ max-width: 100%; min-height: 1.9rem; padding: 0.1rem 0.7rem; }}
 @media (max-width: 767px) {{
   [data-testid="stMainBlockContainer"] {{ padding-top: 3.6rem; }}
-  .st-key-brand {{ top: 0.5rem; left: 3.6rem; flex-direction: column; align-items: start !important; gap: 0; }}
+  .st-key-brand {{ top: 0.5rem; left: 3.6rem; flex-direction: column; gap: 0; }}
+  .st-key-brand {{ align-items: start !important; }}
   .st-key-brand [data-testid="stCaptionContainer"] p {{ font-size: 0.75rem; line-height: 1.2; }}
   .st-key-sentence_box [data-testid="stHorizontalBlock"] {{ gap: 0.5rem; }}
 }}

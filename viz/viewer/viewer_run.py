@@ -329,7 +329,8 @@ def _side(run: Run, loaded: LoadedModel, stack: Stack) -> SideTokens:
         names = (*[None] * n_before, *tokens[n_before + 1 :], *map(coder.token, last), None)
         written = names[: len(tokens)]
         ids = read.ids if run.finished else (*read.ids, *last)
-        added = _added_texts(coder, ids)[: len(tokens)]
+        is_prompt = run.encoder_input is None
+        added = _added_texts(coder, ids, 0 if is_prompt else n_before + 1)[: len(tokens)]
         spelled = tuple(
             "" if name is None or row >= len(added) else added[row] for row, name in enumerate(written)
         )
@@ -362,11 +363,17 @@ def output_step(coder: Coder, step: DecodingStep) -> OutputStep:
     )
 
 
-def _added_texts(coder: Coder, ids: Sequence[int]) -> list[str]:
-    """The text that each id after the first adds to that of the ids before it, or else its token."""
+def _added_texts(coder: Coder, ids: Sequence[int], first: int) -> list[str]:
+    """The text that each id after the first adds to that of the ids before it, or else its token.
+
+    Args:
+        coder: the ids' coder.
+        ids: all that the decoder reads or writes.
+        first: position of the first id of the text.
+    """
     added = []
     for end in range(1, len(ids)):
-        around = ids[max(0, end - _CONTEXT) : end]
+        around = ids[max(first, end - _CONTEXT) : end]
         before, after = coder.decode(around), coder.decode((*around, ids[end]))
         added.append(after.removeprefix(before) if after.startswith(before) else coder.token(ids[end]))
     return added

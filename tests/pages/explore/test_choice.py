@@ -107,7 +107,8 @@ def views_default(views: Views) -> dict[str, Any]:
     attention = next(own for own in views.data("viewer")["attentions"] if own["name"] == "cross")
     layer, head = attention["easiest"]
     return {
-        "view": "head", "attention": "cross", "layer": layer, "head": head, "cell": None, "measure": "weights",
+        "view": "head", "attention": "cross", "layer": layer, "head": head,
+        "cell": None, "measure": "weights",
         "by": "token", "rows": "written", "special": "keep", "against": "", "mass": 90, "heads": None,
         "families": "all", "locked": None, "sort": "layer",
     }  # fmt: skip
