@@ -257,7 +257,7 @@ def _ranking(run: ViewerRun, attention: AttentionView) -> Arrays:
     special = run.sides[attention.keys].special
     is_self = attention.queries == attention.keys
     layers = [
-        head_scores(attention.weights(layer), special, is_self_attention=is_self)
+        head_scores(attention.weights(layer), special, attention.allowed, is_self_attention=is_self)
         for layer in range(attention.n_layers)
     ]
     return {name: np.stack([layer[name] for layer in layers]) for name in layers[0]}
