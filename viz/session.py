@@ -137,7 +137,7 @@ def _load_shared(choice: ModelChoice) -> LoadedModel:
         d_ff=4 * sizes.d_model,
         max_len=RANDOM_MAX_LEN,
     )
-    return replace(opened, name=RANDOM, model=random_model(config, sizes.seed, device))
+    return opened.with_weights(random_model(config, sizes.seed, device), RANDOM)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
@@ -242,7 +242,7 @@ def twin_run(
     A `norm_position` replaces the model's own.
     """
     original, loaded = run_of(choice, text, target), load_model(choice)
-    twin = replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
+    twin = loaded.with_weights(_twin(loaded.model.config, seed, choice.device, norm_position), RANDOM)
     return run_cache().get(
         ("twin", choice, text, target, seed, norm_position), lambda: run_again(twin, original, top_k=TOP_K)
     )

@@ -12,8 +12,10 @@ from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from tests.pages.offered import offer
 from tests.support.models import measured, tiny_subword_model
+from transformer.analysis.confidence import run_confidence
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
+from viz.session import ModelChoice, RandomSizes, load_model
 
 TEXT = "I see the dog."
 
@@ -46,6 +48,16 @@ def test_one_that_is_probably_wrong_is_warned_of(monkeypatch: pytest.MonkeyPatch
     explored = opened(monkeypatch, "explore", -0.8)
     assert f"{warning} Decode shows which words." in [one.value for one in explored.warning]
     assert not opened(monkeypatch, "explore", 2.0).warning
+
+
+def test_random_weights_get_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were never measured, whatever is known of the model whose vocabulary they use."""
+    offer(monkeypatch.setattr, {"rarely right": that_claims(-0.8)})
+    sizes = RandomSizes(encoder_layers=1, decoder_layers=1, n_heads=3, d_model=30, seed=0)
+    loaded = load_model(ModelChoice("rarely right", sizes, "cpu"))
+    assert run_confidence(loaded, run_sentence(loaded, TEXT)) is None
+    sound = that_claims(-0.8)()
+    assert run_confidence(sound, run_sentence(sound, TEXT)) is not None
 
 
 def test_the_reliability_diagram_has_the_bins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,8 @@ WHAT_IS_RIGHT = (
 def confidence_section(sentence: SentenceRun) -> None:
     """Draw the section for a run whose target the model generated."""
     run, loaded = sentence.run, sentence.loaded
-    if run.encoder_input is None:
-        return  # the continuation of a language model is neither right nor wrong
+    if run.encoder_input is None or sentence.choice.random is not None:
+        return  # a language model's continuation is neither right nor wrong; a random model is never asked
     st.header("How sure is it?")
     found = run_confidence(loaded, run)
     if found is None:
