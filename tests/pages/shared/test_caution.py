@@ -7,7 +7,7 @@ import pytest
 from tests.pages.app import open_app
 
 
-@pytest.mark.parametrize(("page", "more"), [("explore", {}), ("decode", {}), ("learn", {"lesson": "tokens"})])
+@pytest.mark.parametrize("page, more", [("explore", {}), ("decode", {}), ("learn", {"lesson": "tokens"})])
 def test_words_that_the_vocabulary_lacks_are_named_once(page: str, more: dict[str, str]) -> None:
     app = open_app(page, text="My xylograph eats <zebroid, xylograph!", **more)
     assert not app.exception

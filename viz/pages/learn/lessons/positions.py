@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,6 +22,8 @@ from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onwar
 from viz.pages.learn.lessons.format.questions import EQUAL, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
+NEARLY_RIGHT = 0.1
+"""Cosine below which two vectors are said to be nearly at right angles: an angle of 84° or more."""
 ADDED = ("sinusoidal", "learned")
 """Kinds of positions that are added to the embeddings."""
 HOW = {
@@ -125,6 +128,10 @@ def similarity(subject: Subject) -> float:
     tokens = subject.run.trace[f"{embedding}.tokens"][0].double()
     cosines = torch.cosine_similarity(tokens, torch.from_numpy(encoding_of(subject)).double(), dim=-1)
     return float(cosines.abs().mean())
+
+
+def _degrees(cosine: float) -> float:
+    return math.degrees(math.acos(min(1.0, cosine)))
 
 
 def _unknown(subject: Subject) -> str:
@@ -291,8 +298,8 @@ LESSON = Lesson(
         Step(
             "Added, or put beside?",
             "The encoding is *added* to the embedding, and not put beside it. Is it then not lost in the "
-            "sum? In a space of many dimensions two vectors that have nothing to do with each other are "
-            "nearly at right angles, and a matrix such as W_Q can read one and overlook the other.",
+            "sum? A matrix such as W_Q can read one and overlook the other unless both point the same way. "
+            "Random vectors of many dimensions are nearly at right angles; are these?",
             NumberQuestion(
                 name="angle",
                 asks=(
@@ -307,12 +314,14 @@ LESSON = Lesson(
                 step=0.01,
                 within=0.1,
                 reason=lambda subject: (
-                    f"{similarity(subject):.2f}: "
+                    f"{similarity(subject):.2f}, an angle of {_degrees(similarity(subject)):.0f}°. Two "
+                    f"random vectors of {subject.config.d_model} numbers would have "
+                    f"{math.sqrt(2 / (math.pi * subject.config.d_model)):.2f}, nearly a right angle. "
                     + (
-                        "nearly at right angles. So adding costs no width, and loses little."
-                        if similarity(subject) < 0.25
-                        else "here they share directions. Adding costs no width, and in training the layers "
-                        "learn what to read."
+                        "So the two are as good as unrelated: adding costs no width, and loses little."
+                        if similarity(subject) < NEARLY_RIGHT
+                        else "So the two share some directions. Adding costs no width, and in training the "
+                        "layers learn what to read."
                     )
                     + " Putting them beside each other would be the same as adding two embeddings of which "
                     "each is zero where the other is not: a special case, which training may choose."

@@ -44,7 +44,8 @@ def place_of(subject: Subject) -> Place:
     if stack == "decoder" and run.steps:
         written = written_of(subject)
         return Place(attention, written.row, written.step, written.token)
-    words = np.flatnonzero(subject.is_word(stack))
+    whole = np.flatnonzero(subject.is_whole_word(stack))
+    words = whole if len(whole) else np.flatnonzero(subject.is_word(stack))
     row = int(words[len(words) // 2]) if len(words) else 0
     at = [step for step, one in enumerate(run.steps) if one.position == row]
     step = at[0] if at else (0 if run.steps else None)
