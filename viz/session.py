@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 import torch
 
+from transformer.analysis.coverage import untranslated
 from transformer.checkpoints.folder import ModelSummary, open_saved, summarize
 from transformer.checkpoints.places import shipped_models
 from transformer.checkpoints.random_model import random_model, with_norms
@@ -232,6 +233,12 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
         lambda report: run_sentence(loaded, text, target, top_k=TOP_K, on_step=report),
         on_step,
     )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def untranslated_of(key: RunKey) -> tuple[str, ...]:
+    """The clauses of a run's source that its translation probably leaves out; see `untranslated`."""
+    return untranslated(load_model(key.choice), run_of(*key))
 
 
 def twin_run(

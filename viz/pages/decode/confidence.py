@@ -9,6 +9,7 @@ from transformer.experience import Calibration
 from transformer.run import Run
 from transformer.text.coder import Coder
 from transformer.training.calibration import LIKE
+from viz.pages.shared.caution import warn_of_lost
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import escaped, show_text
@@ -53,6 +54,7 @@ def confidence_section(sentence: SentenceRun) -> None:
     )
     show_text(run.translation)
     _verdict(found)
+    warn_of_lost(sentence.key)
     _least_sure(found, run, loaded.target)
     with st.expander("The probability of each word"):
         show(

@@ -13,7 +13,7 @@ from transformer.run import Run
 from transformer.text.coder import Coder, Unit
 from transformer.text.subwords import SubwordCoder
 from viz.figures.labels import visible_in_full
-from viz.pages.shared.caution import warn_if_wrong
+from viz.pages.shared.caution import warn_if_wrong, warn_of_lost
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import mask_token, target_noun
 from viz.pages.shared.sentence import SentenceRun
@@ -45,6 +45,7 @@ def output_line(sentence: SentenceRun) -> None:
         st.warning(NOT_FINITE)
     else:
         _translation(run, sentence.loaded)
+        warn_of_lost(sentence.key)
 
 
 def input_section(sentence: SentenceRun) -> None:

@@ -1,4 +1,4 @@
-"""Warnings about a run: words that the model doesn't know, and a translation that is probably wrong."""
+"""Warnings about a run: unknown words, parts left out, and a translation that is probably wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from transformer.loaded import LoadedModel
 from transformer.run import Run
 from viz.figures.labels import visible
 from viz.pages.shared.literal_text import escaped
+from viz.session import RunKey, untranslated_of
 
 WARNING = ":material/warning:"
 _MOST_NAMED = 8
@@ -29,6 +30,17 @@ def warn_of_unknown(run: Run, loaded: LoadedModel) -> None:
         f"Not in this model's vocabulary: {named}{more}. It reads {token} instead and can only guess there.",
         icon=WARNING,
     )
+
+
+def warn_of_lost(key: RunKey) -> None:
+    """Name the parts of the source that the translation probably leaves out."""
+    if lost := untranslated_of(key):
+        named = "; ".join(f"“{escaped(part)}”" for part in lost)
+        st.warning(
+            f"These words are probably not translated: {named}. Without them the model finds its translation "
+            "no less probable.",
+            icon=WARNING,
+        )
 
 
 def warn_if_wrong(run: Run, loaded: LoadedModel, more: str = "") -> None:

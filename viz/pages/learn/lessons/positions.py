@@ -18,6 +18,7 @@ from viz.figures.bars import token_bars
 from viz.figures.numbers import number
 from viz.figures.positions import encoding_map
 from viz.markdown import quoted
+from viz.pages.learn.lessons.computed.ablation import of_its_length
 from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
 from viz.pages.learn.lessons.format.questions import EQUAL, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
@@ -229,9 +230,9 @@ def _asks_swap(subject: Subject) -> str:
 def _reason_swap(subject: Subject) -> str:
     return (
         f"By {moved_by_order(subject, with_positions=False):.1%}; with positions by "
-        f"{moved_by_order(subject, with_positions=True):.0%}. Attention is a sum over all tokens, and a sum "
-        "has no order: without positions a sentence is a bag of words, and the dog that bites the man is "
-        "the man who bites the dog."
+        f"{of_its_length(moved_by_order(subject, with_positions=True))}. Attention is a sum over "
+        "all tokens, and a sum has no order: without positions a sentence is a bag of words, and the dog "
+        "that bites the man is the man who bites the dog."
     )
 
 
@@ -240,7 +241,7 @@ def _effects(subject: Subject, *, with_positions: bool) -> Shown:
         subject.loaded, subject.run, {} if with_positions else without_positions(subject.config)
     )
     if not len(effect.probabilities):
-        return Shown(f"The output moves by **{effect.change:.0%}** of its length.")
+        return Shown(f"The output moves by {of_its_length(effect.change)}.")
     words = "As it is, the" if with_positions else "Without positions the"
     return Shown(f"{words} tokens of this run have a probability of **{effect.mean:.1%}** (geometric mean).")
 

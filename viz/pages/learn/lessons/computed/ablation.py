@@ -71,6 +71,12 @@ def loss_by(subject: Subject, edits: Mapping[str, Edit]) -> float:
     return float((after - before).norm() / before.norm())
 
 
+def of_its_length(change: float) -> str:
+    """A vector's change as a share of its length, in Markdown, with what more than 100 % means."""
+    more = " (more than 100 %: what changed is longer than the vector was, so it turned away)"
+    return f"**{change:.0%}** of its length{more if change > 1 else ''}"
+
+
 def layers_of(subject: Subject) -> list[int]:
     """The layers whose heads are switched off one by one."""
     n = subject.run.trace.n_layers(MODULES[place_of(subject).attention][0])
