@@ -5,7 +5,7 @@ Independent of files: `transformer.checkpoints` opens and saves it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformer.experience import Experience
 from transformer.model.transformer import Transformer
@@ -81,6 +81,11 @@ class LoadedModel:
     end_ids: tuple[int, ...] = (EOS_ID,)
     settings: GenerationSettings = NO_SETTINGS
     experience: Experience | None = None
+
+    def with_weights(self, model: Transformer, name: str | None = None) -> LoadedModel:
+        """The same coders and settings with other weights, to which the calibrations don't apply."""
+        seen = self.experience and replace(self.experience, calibrations=None)
+        return replace(self, model=model, name=name or self.name, experience=seen)
 
     def __repr__(self) -> str:
         config = self.model.config

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 import torch
 
+from transformer.analysis.coverage import untranslated
 from transformer.checkpoints.folder import ModelSummary, open_saved, summarize
 from transformer.checkpoints.places import shipped_models
 from transformer.checkpoints.random_model import random_model, with_norms
@@ -137,7 +138,7 @@ def _load_shared(choice: ModelChoice) -> LoadedModel:
         d_ff=4 * sizes.d_model,
         max_len=RANDOM_MAX_LEN,
     )
-    return replace(opened, name=RANDOM, model=random_model(config, sizes.seed, device))
+    return opened.with_weights(random_model(config, sizes.seed, device), RANDOM)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Drawing random weights …")
@@ -234,6 +235,12 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
     )
 
 
+@st.cache_resource(max_entries=64, show_spinner=False)
+def untranslated_of(key: RunKey) -> tuple[str, ...]:
+    """The clauses of a run's source that its translation probably leaves out; see `untranslated`."""
+    return untranslated(load_model(key.choice), run_of(*key))
+
+
 def twin_run(
     choice: ModelChoice, text: str, target: str, seed: int, norm_position: NormPosition | None = None
 ) -> Run:
@@ -242,7 +249,7 @@ def twin_run(
     A `norm_position` replaces the model's own.
     """
     original, loaded = run_of(choice, text, target), load_model(choice)
-    twin = replace(loaded, name=RANDOM, model=_twin(loaded.model.config, seed, choice.device, norm_position))
+    twin = loaded.with_weights(_twin(loaded.model.config, seed, choice.device, norm_position), RANDOM)
     return run_cache().get(
         ("twin", choice, text, target, seed, norm_position), lambda: run_again(twin, original, top_k=TOP_K)
     )

@@ -264,6 +264,7 @@ const held = new ViewerRun({
       causal: false,
       has: [],
       easiest: [0, 0],
+      resting: [[0, 0]],
     },
   ],
   others: [],

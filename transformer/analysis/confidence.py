@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import torch
 from torch import Tensor
@@ -23,6 +24,13 @@ from transformer.text.copied import CopiedWords
 
 USUALLY_WRONG = 0.5
 """Probability of being right below which the user is warned."""
+STANDS_OUT = 0.1
+"""How far below the median a word's probability must be to be unusual."""
+FEWEST_WORDS = 3
+"""Shorter sources get no claim: calibration needs sentences, and hardly any of a corpus is that short.
+
+For single words of a dictionary the claims of en-it are too high: where they exceed 50 %, 42 % were right.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,19 @@ class Confidence:
     def is_usually_wrong(self) -> bool:
         """True if most translations with this confidence were wrong."""
         return self.probability < USUALLY_WRONG
+
+    @property
+    def unusual(self) -> tuple[int, ...]:
+        """The words that stand out, the least probable first.
+
+        They are probably wrong, invented, or less probable than the median word by more than `STANDS_OUT`.
+        """
+        if not self.words:
+            return ()
+        typical = median(word.probability for word in self.words)
+        least = max(USUALLY_WRONG, typical - STANDS_OUT)
+        found = [i for i, word in enumerate(self.words) if word.is_new or word.probability < least]
+        return tuple(sorted(found, key=lambda index: self.words[index].probability))
 
     @property
     def warning(self) -> str:
@@ -97,14 +118,22 @@ def confidence(
 
 
 def run_confidence(loaded: LoadedModel, run: Run) -> Confidence | None:
-    """The confidence in a run's output; None without calibration, or if the target was given."""
-    if loaded.experience is None or not run.generated or not run.steps:
+    """The confidence in a run's output; None if its source is too short, or without calibration.
+
+    Also None for a given target, which the model did not choose.
+    """
+    if loaded.experience is None or not run.generated or not run.steps or is_short(run.source):
         return None
     ids = [step.token_id for step in run.steps]
     written = loaded.target.describe_ids([index for index in ids if index not in loaded.end_ids])
     copied = copied_words(loaded, run.encoder_input.ids) if run.encoder_input else None
     log_p = log_probabilities(loaded, run.target_logits[: len(ids)], ids, copied)
     return confidence(loaded.experience, written, log_p, copied)
+
+
+def is_short(source: EncodedSentence) -> bool:
+    """True if a source has fewer than `FEWEST_WORDS` words, punctuation aside."""
+    return sum(any(map(str.isalnum, word)) for word in source.words) < FEWEST_WORDS
 
 
 def log_probabilities(

@@ -93,9 +93,8 @@ def _caption(name: str) -> str:
         return RANDOM_NOTE
     try:
         if is_opened(name):
-            return (
-                f"{checkpoint_slot().own(name).imported.report.family_label}, opened on the page Checkpoint"
-            )
+            used = "in use on all pages" if name == st.session_state.get(MODEL) else "not in use"
+            return f"{checkpoint_slot().own(name).imported.report.family_label}, opened on Checkpoint: {used}"
         return in_words(model_summary(name))
     except CheckpointError:
         return "Can't be opened."

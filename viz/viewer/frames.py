@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import Attention, closed_reasons
-from transformer.analysis.head_ranking import head_scores
+from transformer.analysis.head_ranking import head_scores, resting_share
 from viz.components.decoding_steps import step_data
 from viz.components.shared.frame import brief, color_data, pack_frame
 from viz.figures.labels import visible, visible_in_full
@@ -100,7 +100,11 @@ def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, An
         "absent": "",
         "sides": {stack: _side_data(side) for stack, side in run.sides.items()},
         "attentions": [
-            {**_attention_data(attention), "easiest": easiest_head(run, attention)}
+            {
+                **_attention_data(attention),
+                "easiest": easiest_head(run, attention),
+                "resting": _resting(run, attention),
+            }
             for attention in run.attentions.values()
         ],
         "others": list(run.others),
@@ -263,10 +267,17 @@ def _ranking(run: ViewerRun, attention: AttentionView) -> Arrays:
     special = run.sides[attention.keys].special
     is_self = attention.queries == attention.keys
     layers = [
-        head_scores(attention.weights(layer), special, is_self_attention=is_self)
+        head_scores(attention.weights(layer), special, attention.allowed, is_self_attention=is_self)
         for layer in range(attention.n_layers)
     ]
     return {name: np.stack([layer[name] for layer in layers]) for name in layers[0]}
+
+
+def _resting(run: ViewerRun, attention: AttentionView) -> list[list[float]]:
+    """The share of each head's attention on special tokens, by layer."""
+    special = run.sides[attention.keys].special
+    layers = range(attention.n_layers)
+    return [resting_share(attention.weights(layer), special, attention.allowed).tolist() for layer in layers]
 
 
 def _row(_: ViewerRun, attention: AttentionView, query: int) -> Arrays:

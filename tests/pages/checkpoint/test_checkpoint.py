@@ -88,8 +88,11 @@ def test_parameters_of_the_parts_add_up() -> None:
 @pytest.mark.usefixtures("unexamined")
 def test_a_random_model_comes_from_no_file() -> None:
     app = start(model=RANDOM)
-    assert "comes from no file" in app.info[0].value
-    assert not app.header
+    assert "no file to check" in app.info[0].value
+    assert [header.value for header in app.header] == ["Architecture"]
+    press(app, "Choose toy-en-it")
+    assert app.radio(key="model").value == "toy-en-it"
+    assert not app.info
 
 
 # Opened

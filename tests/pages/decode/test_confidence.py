@@ -12,8 +12,11 @@ from tests.pages.app import open_app, texts
 from tests.pages.figures import array, trace
 from tests.pages.offered import offer
 from tests.support.models import measured, tiny_subword_model
+from transformer.analysis.confidence import Confidence, WordConfidence, run_confidence
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
+from viz.pages.decode.confidence import MOST_LISTED
+from viz.session import ModelChoice, RandomSizes, load_model
 
 TEXT = "I see the dog."
 
@@ -39,6 +42,30 @@ def test_a_translation_that_is_probably_right(monkeypatch: pytest.MonkeyPatch) -
     assert array(words["x"]) == pytest.approx([88.08] * len(written), abs=0.01)
 
 
+def test_words_that_stand_out_come_first_with_what_was_considered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here all words are equally probable; those of pieces that never met are invented."""
+    app = opened(monkeypatch, "decode", 2.0)
+    run = run_sentence(that_claims(2.0)(), TEXT)
+    (listed,) = [one.value for one in app.markdown if "least likely to be right" in one.value]
+    found = run_confidence(that_claims(2.0)(), run)
+    assert found is not None
+    assert listed.count("an invented word") == min(len(found.unusual), MOST_LISTED) > 0
+    assert "the model chose between" in listed
+
+
+def test_only_what_differs_is_unusual() -> None:
+    words = [WordConfidence(str(p), p, is_new=False) for p in (0.94, 0.91, 0.7, 0.92, 0.4)]
+    assert Confidence(0.8, tuple(words)).unusual == (4, 2)
+    assert Confidence(0.8, tuple(words[:2])).unusual == ()
+
+
+def test_a_short_source_gets_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch.setattr, {"short": that_claims(-0.8)})
+    app = open_app("decode", model="short", text="The dog!")
+    assert "Too short for an estimate" in texts(app)
+    assert "Probably wrong" not in texts(app)
+
+
 def test_one_that_is_probably_wrong_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(monkeypatch, "decode", -0.8)
     warning = "Probably wrong: when the model was this unsure, it was right in about 3 of 10 cases."
@@ -46,6 +73,16 @@ def test_one_that_is_probably_wrong_is_warned_of(monkeypatch: pytest.MonkeyPatch
     explored = opened(monkeypatch, "explore", -0.8)
     assert f"{warning} Decode shows which words." in [one.value for one in explored.warning]
     assert not opened(monkeypatch, "explore", 2.0).warning
+
+
+def test_random_weights_get_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were never measured, whatever is known of the model whose vocabulary they use."""
+    offer(monkeypatch.setattr, {"rarely right": that_claims(-0.8)})
+    sizes = RandomSizes(encoder_layers=1, decoder_layers=1, n_heads=3, d_model=30, seed=0)
+    loaded = load_model(ModelChoice("rarely right", sizes, "cpu"))
+    assert run_confidence(loaded, run_sentence(loaded, TEXT)) is None
+    sound = that_claims(-0.8)()
+    assert run_confidence(sound, run_sentence(sound, TEXT)) is not None
 
 
 def test_the_reliability_diagram_has_the_bins(monkeypatch: pytest.MonkeyPatch) -> None:

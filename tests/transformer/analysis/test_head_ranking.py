@@ -47,7 +47,8 @@ PLAIN = {"entropy": entropy, "sharpness": sharpness, "diagonal": diagonal, "dist
 def test_a_score_is_the_mean_of_its_rows(n_keys: int, causal: bool) -> None:
     weights = softmax_weights(QUERIES, n_keys, causal=causal)
     is_self = n_keys == QUERIES
-    found = head_scores(weights, [0, n_keys - 1], is_self_attention=is_self)
+    allowed = np.tri(QUERIES, n_keys, dtype=bool) if causal else np.ones((QUERIES, n_keys), bool)
+    found = head_scores(weights, [0, n_keys - 1], allowed, is_self_attention=is_self)
     assert set(found) == {"entropy", "special", "sharpness", "diagonal"} | (
         {"distance"} if is_self else set()
     )
@@ -59,7 +60,8 @@ def test_a_score_is_the_mean_of_its_rows(n_keys: int, causal: bool) -> None:
             for head in weights.tolist()
         ]
         np.testing.assert_allclose(found[name], expected, rtol=1e-6, err_msg=name)
-    special = [sum(row[0] + row[-1] for row in head) / QUERIES for head in weights.tolist()]
+    choosing = weights[:, int(causal) :].tolist()  # a causal mask leaves the first row no choice
+    special = [sum(row[0] + row[-1] for row in head) / len(head) for head in choosing]
     np.testing.assert_allclose(found["special"], special, rtol=1e-6)
 
 
@@ -67,10 +69,15 @@ def test_rows_without_open_keys_do_not_count() -> None:
     """Rows of padding are all zeros and are ignored."""
     weights = softmax_weights(QUERIES, KEYS)
     padded = np.concatenate([weights, np.zeros((HEADS, 2, KEYS), np.float32)], axis=1)
-    alone = head_scores(weights, [1], is_self_attention=False)
+    allowed = np.ones((QUERIES, KEYS), bool)
+    alone = head_scores(weights, [1], allowed, is_self_attention=False)
+    padding = np.concatenate([allowed, np.zeros((2, KEYS), bool)])
+    found = head_scores(padded, [1], padding, is_self_attention=False)
     for name in ("entropy", "special", "sharpness"):
-        np.testing.assert_array_equal(head_scores(padded, [1], is_self_attention=False)[name], alone[name])
-    nothing = head_scores(np.zeros((1, 2, 3), np.float32), [], is_self_attention=False)
+        np.testing.assert_array_equal(found[name], alone[name])
+    nothing = head_scores(
+        np.zeros((1, 2, 3), np.float32), [], np.zeros((2, 3), bool), is_self_attention=False
+    )
     assert all(score.tolist() == [0] for score in nothing.values())
 
 
@@ -80,7 +87,7 @@ def test_the_ends_of_each_score() -> None:
     first = np.zeros((n, n), np.float32)
     first[:, 0] = 1
     weights = np.stack([np.eye(n, dtype=np.float32), np.full((n, n), 1 / n, np.float32), first])
-    scores = head_scores(weights, [0], is_self_attention=True)
+    scores = head_scores(weights, [0], np.ones((n, n), bool), is_self_attention=True)
     np.testing.assert_allclose(scores["entropy"], [0, math.log2(n), 0], atol=1e-6)
     np.testing.assert_allclose(scores["sharpness"], [1, 1 / n, 1], atol=1e-6)
     np.testing.assert_allclose(scores["special"], [1 / n, 1 / n, 1], atol=1e-6)
@@ -89,7 +96,7 @@ def test_the_ends_of_each_score() -> None:
 
 
 def test_one_query_and_one_key() -> None:
-    scores = head_scores(np.ones((2, 1, 1), np.float32), [], is_self_attention=True)
+    scores = head_scores(np.ones((2, 1, 1), np.float32), [], np.ones((1, 1), bool), is_self_attention=True)
     assert {name: score.tolist() for name, score in scores.items()} == {
         "entropy": [0, 0],
         "special": [0, 0],

@@ -50,7 +50,7 @@ def test_every_piece_has_the_numbers_of_the_run(kind: str) -> None:
                 for vector, values in expected.items():
                     assert_same(vectors[vector], values)
             special = own.sides[attention.keys].special
-            ranking = head_scores(weights, special, is_self_attention=name != "cross")
+            ranking = head_scores(weights, special, attention.allowed, is_self_attention=name != "cross")
             found = only(own, f"ranking:{name}")
             assert found.keys() == ranking.keys()
             for score, numbers in ranking.items():

@@ -9,7 +9,7 @@ its size, unless it gets almost all of an attention's weight.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from transformer.analysis.doctor.findings import Finding, fine, head_places, places, share
 from transformer.analysis.doctor.inputs import Probe, Side
+from transformer.analysis.head_ranking import MOSTLY_RESTS, resting_share
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer
 
@@ -29,8 +30,6 @@ everywhere: there the finding is right.
 """
 COLLAPSED = 0.95
 """A head has collapsed if in each sentence one key gets more than this share of all queries' attention."""
-SINK = 0.3
-"""A position with more than this share of all weight is a sink, if uniform attention gives less than half."""
 ONLY_SINK = 0.95
 """Share above which the attention as a whole moves almost nothing but the sink's value."""
 
@@ -43,10 +42,12 @@ class HeadView:
         entropies: mean relative entropy for each sentence.
         favourites: for each sentence the key with the most attention, its share, and whether it frames the
             sentence or is its first or last token.
+        resting: by the names of the tokens where it may rest, its `resting_share` of each sentence.
     """
 
     entropies: list[float] = field(default_factory=list)
     favourites: list[tuple[str, float, bool]] = field(default_factory=list)
+    resting: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def entropy(self) -> float:
@@ -64,38 +65,17 @@ class HeadView:
         return all(resting for *_, resting in self.favourites)
 
 
-@dataclass
-class RestingWeight:
-    """Attention weight on one kind of position, actual and uniform, summed over n queries."""
-
-    weight: float = 0.0
-    even: float = 0.0
-    n: int = 0
-
-    @property
-    def part(self) -> float:
-        """The share of all weight."""
-        return self.weight / self.n
-
-    @property
-    def even_part(self) -> float:
-        """The share of all weight if attention were uniform."""
-        return self.even / self.n
-
-
 @dataclass(frozen=True)
 class AttentionView:
-    """Summary over all probes: heads by path and index, and weight by attention and kind of position."""
+    """Summary over all probes: heads by path and index."""
 
     heads: dict[tuple[str, int], HeadView]
-    resting: dict[tuple[str, str], RestingWeight]
 
 
 @torch.inference_mode()
 def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView:
     """Run the probes one by one and summarise every head; only weights and masks are recorded."""
     heads: dict[tuple[str, int], HeadView] = defaultdict(HeadView)
-    resting: dict[tuple[str, str], RestingWeight] = defaultdict(RestingWeight)
     for probe in probes:
         recorder = Recorder(keep=lambda path: path.endswith((".weights", ".mask")))
         probe.run(model, recorder)
@@ -106,8 +86,8 @@ def view_attention(model: Transformer, probes: Iterable[Probe]) -> AttentionView
             keys = probe.src if path.startswith("encoder") or path.endswith("cross_attn") else probe.tgt
             assert keys is not None
             allowed = _allowed(recorder.records.get(f"{path}.mask"), weights)
-            _view(path, weights[0].float().cpu(), allowed, keys, heads, resting)
-    return AttentionView(dict(heads), dict(resting))
+            _view(path, weights[0].float().cpu(), allowed, keys, heads)
+    return AttentionView(dict(heads))
 
 
 def uniform_findings(view: AttentionView) -> list[Finding]:
@@ -159,28 +139,33 @@ def collapsed_findings(view: AttentionView) -> list[Finding]:
 
 
 def sink_findings(view: AttentionView) -> list[Finding]:
-    """Measure the attention on first and last tokens and on those that frame a sentence."""
-    sinks = {
-        place: found
-        for place, found in view.resting.items()
-        if found.part > SINK and found.part > 2 * found.even_part
-    }
-    resting = [head for head, seen in view.heads.items() if seen.favourites and seen.collapse > COLLAPSED]
-    if not sinks:
-        highest = max((found.part for found in view.resting.values()), default=0.0)
-        return fine(
-            "No attention rests on tokens that frame a sentence", f"{share(highest)} of a kind at most"
-        )
-    return [
-        _sink(kind, name, found, [head for head in resting if _kind(head[0]) == kind])
-        for (kind, name), found in sinks.items()
+    """Find the heads that rest on tokens that frame a sentence or, where there are none, on its ends."""
+    by_kind: dict[tuple[str, str], dict[tuple[str, int], float]] = defaultdict(dict)
+    for head, seen in view.heads.items():
+        for name, shares in seen.resting.items():
+            by_kind[_kind(head[0]), name][head] = sum(shares) / len(shares)
+    sinks = [
+        _sink(kind, name, shares)
+        for (kind, name), shares in by_kind.items()
+        if max(shares.values()) > MOSTLY_RESTS
     ]
+    highest = max((amount for shares in by_kind.values() for amount in shares.values()), default=0.0)
+    return sinks or fine(
+        "No head mostly rests on tokens that frame a sentence",
+        f"{share(highest)} of a head's attention at most",
+    )
 
 
-def _sink(kind: str, name: str, found: RestingWeight, heads: Sequence[tuple[str, int]]) -> Finding:
+def _sink(kind: str, name: str, shares: dict[tuple[str, int], float]) -> Finding:
     title = f"Attention that rests on {name}"
-    number = f"{share(found.part)} of the {kind}'s weight, {share(found.even_part)} if it were even"
-    if found.part > ONLY_SINK:
+    resting = [head for head, amount in shares.items() if amount > MOSTLY_RESTS]
+    mean = sum(shares.values()) / len(shares)
+    number = (
+        f"{len(resting):,} of {len(shares):,} heads of the {kind} give it more than {share(MOSTLY_RESTS)}; "
+        f"the mean is {share(mean)}"
+    )
+    where = head_places(resting) if len(resting) < len(shares) else "all heads"
+    if mean > ONLY_SINK:
         return Finding(
             "warning",
             title,
@@ -188,7 +173,7 @@ def _sink(kind: str, name: str, found: RestingWeight, heads: Sequence[tuple[str,
             "Almost nothing but what stands in this place is passed on: the sentence is hardly read.",
             "Compare with a checkpoint that works: keys that have grown without limit, or queries that are "
             "all the same, do this.",
-            head_places(heads),
+            where,
         )
     return Finding(
         "note",
@@ -196,7 +181,7 @@ def _sink(kind: str, name: str, found: RestingWeight, heads: Sequence[tuple[str,
         number,
         "Heads that find nothing to look for rest there. Trained models do so: the token carries little.",
         "Nothing, if the model works. Leave this place out when you read its attention.",
-        head_places(heads),
+        where,
     )
 
 
@@ -213,7 +198,6 @@ def _view(
     allowed: Tensor,
     keys: Side,
     heads: dict[tuple[str, int], HeadView],
-    resting: dict[tuple[str, str], RestingWeight],
 ) -> None:
     """Add one attention (H, Q, K) of one probe, leaving out queries with only one open key."""
     n_open = allowed.sum(dim=-1)
@@ -232,26 +216,17 @@ def _view(
         found = heads[path, head]
         found.entropies.append(float(entropy[head].mean()))
         found.favourites.append((keys.names[place], float(best[head]), ends))
-    even = (allowed / n_open[:, None]).sum(dim=0)  # (K,)
-    given = weights.sum(dim=1).mean(dim=0)  # (K,)
-    for name, where in _resting_places(keys):
-        amount = resting[_kind(path), name]
-        amount.weight += float(given[where].sum())
-        amount.even += float(even[where].sum())
-        amount.n += len(allowed)
+    for name, where in _resting_places(keys).items():
+        for head, amount in enumerate(resting_share(weights.numpy(), where, allowed.numpy()).tolist()):
+            heads[path, head].resting[name].append(amount)
 
 
-def _resting_places(keys: Side) -> list[tuple[str, list[int]]]:
-    """The kinds of positions that may be sinks, with their indices in this sentence."""
-    named: dict[str, list[int]] = defaultdict(list)
-    for place, special in enumerate(keys.special):
-        if special:
-            named[keys.names[place]].append(place)
-    if not keys.special[0]:
-        named["the first word"].append(0)
-    if not keys.special[-1]:
-        named["the last word"].append(len(keys.ids) - 1)
-    return list(named.items())
+def _resting_places(keys: Side) -> dict[str, list[int]]:
+    """Where heads may rest, with the positions in this sentence: framing tokens, else the sentence's ends."""
+    framing = [place for place, special in enumerate(keys.special) if special]
+    if framing:
+        return {places(dict.fromkeys(keys.names[place] for place in framing)): framing}
+    return {"the first word": [0], "the last word": [len(keys.ids) - 1]}
 
 
 def _kind(path: str) -> str:

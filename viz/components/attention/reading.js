@@ -6,7 +6,7 @@ import { quoted } from "../shared/words.js";
 
 /** @typedef {import("./panels.js").Scene} Scene */
 
-/** A head rests on special tokens if they get more than this share of its attention. */
+/** A head rests on special tokens if they get more than this share of its attention: MOSTLY_RESTS in Python. */
 export const RESTS = 0.5;
 /** A share of a head's attention that is called most of it. */
 const MOST = 0.5;
@@ -19,7 +19,7 @@ const percent = (share) => spaced(share).replace(" ", "\u00a0");
 /**
  * What the weights of a head show.
  * @typedef {object} Reading
- * @property {number} resting the share of its attention that special tokens get, averaged over rows
+ * @property {number} resting the share of its attention that special tokens get
  * @property {string[]} sinks these tokens
  * @property {number} largest the largest weight of a row, averaged over rows
  * @property {number} keys the number of keys over which a row divides its attention: 2 to the entropy, averaged
@@ -37,7 +37,6 @@ export function reading({ run, attn, choice }) {
   const weights = run.weights(attn, choice.layer, choice.head);
   if (!weights) return null;
   const side = run.sides[attn.keys];
-  const special = new Set(side.special);
   const ordinary = new Set(side.tokens.keys());
   for (const key of [...side.special, ...side.punctuation]) ordinary.delete(key);
   const [queries, keys] = run.size(attn);
@@ -69,7 +68,7 @@ export function reading({ run, attn, choice }) {
   const sinks = side.special.toSorted((a, b) => shares[b] - shares[a]).filter((key) => shares[key] > 0.1);
   const favourite = [...ordinary].reduce((best, key) => (shares[key] > (shares[best] ?? 0) ? key : best), -1);
   return {
-    resting: [...special].reduce((total, key) => total + shares[key], 0),
+    resting: attn.resting[choice.layer][choice.head],
     sinks: [...new Set(sinks.map((key) => side.tokens[key]))],
     largest: largest / rows,
     keys: count / rows,

@@ -22,6 +22,7 @@
  * @property {boolean} causal whether exactly the keys after each query are closed
  * @property {("scores" | "vectors" | "lengths")[]} has what is known besides the weights
  * @property {[layer: number, head: number]} easiest the head that is easiest to read
+ * @property {number[][]} resting the share of attention that special tokens get, by layer and head
  */
 
 /**

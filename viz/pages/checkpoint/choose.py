@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from transformer.checkpoints.places import shipped_models
 from transformer.checkpoints.reading.folder_files import SUFFIXES
 from transformer.errors import CheckpointError
 from viz.figures.labels import visible
 from viz.opened_checkpoint import OpenedCheckpoint
 from viz.pages.checkpoint.session import InspectedModel, close_opened, shipped_model
-from viz.pages.shared.literal_text import refused
-from viz.session import MODEL, checkpoint_slot, current_choice
+from viz.pages.shared.literal_text import escaped, refused
+from viz.session import MODEL, checkpoint_slot, current_choice, current_model
 from viz.widgets import set_choice
 
+_WHERE = "checkpoint_from"
 OWN, PATH, UPLOAD = "The chosen model", "A path on this machine", "Upload"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ENDINGS = [suffix.removeprefix(".") for suffix in SUFFIXES] + ["json", "txt", "model", "spm", "md", "yaml"]
@@ -29,7 +31,7 @@ def choose() -> InspectedModel | None:
         [OWN, PATH, UPLOAD],
         default=OWN,
         required=True,
-        key="checkpoint_from",
+        key=_WHERE,
         persist_state="session",
     )
     if where == OWN:
@@ -42,16 +44,34 @@ def choose() -> InspectedModel | None:
     return None if opened is None else _opened(opened)
 
 
+def is_of_random() -> bool:
+    """True if the page is about the chosen model, and that has random weights."""
+    return st.session_state.get(_WHERE, OWN) == OWN and current_choice().random is not None
+
+
 def _chosen() -> InspectedModel | None:
     """The model chosen in the sidebar, with its report."""
     choice = current_choice()
-    if choice.random is not None:
-        st.info("A random model comes from no file. Choose a trained one, or open a file or folder.")
+    if is_of_random():
+        _instead_of_random()
         return None
     opened = checkpoint_slot().opened
     if opened is not None and opened.name == choice.name:
         return _opened(opened)
     return shipped_model(choice.name)
+
+
+def _instead_of_random() -> None:
+    """Say what can be done with random weights chosen: take a trained model, or open one."""
+    st.info(
+        "The chosen model has random weights: there is no file to check, and nothing that it has learned. "
+        "Choose a trained model, or open one of your own. Its architecture is drawn below."
+    )
+    with st.container(horizontal=True):
+        for name in shipped_models():
+            st.button(f"Choose {name}", type="primary", on_click=set_choice, args=(MODEL, name))
+        st.button("Open a path", on_click=set_choice, args=(_WHERE, PATH))
+        st.button("Upload files", on_click=set_choice, args=(_WHERE, UPLOAD))
 
 
 def _path() -> None:
@@ -130,10 +150,16 @@ def _opened(opened: OpenedCheckpoint) -> InspectedModel:
         if opened.imported.loaded is not None:
             st.button(
                 "All pages use it" if is_used else "Use it on all pages",
+                type="primary",
                 disabled=is_used,
                 on_click=set_choice,
                 args=(MODEL, opened.name),
                 help="It appears among the models in the sidebar, for you alone",
             )
         st.button("Close it", on_click=close_opened, help="Uploaded files are removed")
+    if not is_used and opened.imported.loaded is not None:
+        st.caption(
+            f"So far this page alone shows it; all others use {escaped(current_model().name)}, the model "
+            "chosen in the sidebar."
+        )
     return InspectedModel(opened.name, opened.imported)

@@ -3,12 +3,13 @@
 import streamlit as st
 
 from transformer.checkpoints.importing.families import FAMILIES
-from viz.pages.checkpoint.choose import choose
+from viz.pages.checkpoint.choose import choose, is_of_random
 from viz.pages.checkpoint.doctor import doctor
 from viz.pages.checkpoint.drawing import drawing
 from viz.pages.checkpoint.report import keys, parameters, questions, settings, what_it_is
 from viz.pages.shared.explain import prose
 from viz.pages.shared.literal_text import literal
+from viz.session import current_model
 
 st.title("Checkpoint")
 prose(
@@ -26,6 +27,9 @@ if model is None:
     )
     with st.expander(f"The {len(layouts)} known layouts"):
         literal(", ".join(layouts))
+    if is_of_random():
+        st.header("Architecture")
+        drawing(current_model().model.config)
 else:
     imported = model.imported
     st.header("Summary")

@@ -6,7 +6,6 @@ from operator import attrgetter
 
 import streamlit as st
 
-from transformer.analysis.confidence import run_confidence
 from transformer.decoding.request import NOT_FINITE
 from transformer.loaded import LoadedModel
 from transformer.model_input import why_stopped
@@ -14,6 +13,7 @@ from transformer.run import Run
 from transformer.text.coder import Coder, Unit
 from transformer.text.subwords import SubwordCoder
 from viz.figures.labels import visible_in_full
+from viz.pages.shared.caution import warn_if_wrong, warn_of_lost
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import mask_token, target_noun
 from viz.pages.shared.sentence import SentenceRun
@@ -60,6 +60,7 @@ def output_line(sentence: SentenceRun) -> None:
         st.warning(NOT_FINITE)
     else:
         _translation(run, sentence.loaded)
+        warn_of_lost(sentence.key)
 
 
 def input_section(sentence: SentenceRun) -> None:
@@ -106,9 +107,7 @@ def _translation(run: Run, loaded: LoadedModel) -> None:
         notes = " ".join(filter(None, (_how_written(run, loaded), notes)))
     if notes:
         st.caption(notes)
-    found = run_confidence(loaded, run)
-    if found is not None and found.is_usually_wrong:
-        st.warning(f"{found.warning} Decode shows which words.", icon=":material/warning:")
+    warn_if_wrong(run, loaded, "Decode shows which words.")
 
 
 def _stopped(run: Run, loaded: LoadedModel) -> str:

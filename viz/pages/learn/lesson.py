@@ -7,9 +7,11 @@ from dataclasses import replace
 import streamlit as st
 
 from transformer.training.live.choices import live_plan
+from viz.figures.labels import visible
 from viz.glossary import linked
 from viz.pages.learn.files import save_lesson
 from viz.pages.learn.lessons import lessons
+from viz.pages.learn.lessons.computed.written import written_of
 from viz.pages.learn.lessons.format.parts import (
     Contrast,
     Dial,
@@ -33,9 +35,11 @@ from viz.pages.training.live import watch
 from viz.session import current_theme
 from viz.viewer.choice import default_choice
 from viz.viewer.viewer_run import view_run
-from viz.widgets import in_a_row, pick, pick_button, set_choice
+from viz.widgets import follow_default, in_a_row, pick, pick_button, set_choice
 
 END = "To take away"
+WORD = "word"
+"""Key of the picker of the target token that a lesson is about."""
 
 
 @st.fragment
@@ -52,6 +56,7 @@ def lesson_view(name: str, subject: Subject) -> None:
         st.info(why)
         _next_lesson(name)
         return
+    subject = _chosen_word(lesson, subject)
     labels = {number: str(number + 1) for number in range(len(lesson.steps))} | {len(lesson.steps): END}
     step = pick_button(in_a_row(), "Step", labels, key=STEP)
     note_read(name, step)
@@ -61,6 +66,25 @@ def lesson_view(name: str, subject: Subject) -> None:
         else:
             _step(f"{name} {step}", name, lesson.steps[step], subject)
     _steps_on(step, len(lesson.steps))
+
+
+def _chosen_word(lesson: Lesson, subject: Subject) -> Subject:
+    """Let the reader choose the target token that the lesson is about, if it offers any."""
+    tokens = lesson.offers(subject)
+    if len(tokens) < 2:
+        return subject
+    default = written_of(subject).step
+    follow_default(WORD, default)
+    step = pick(
+        st.selectbox,
+        "The word to explain",
+        list(tokens),
+        key=WORD,
+        index=list(tokens).index(default),
+        format_func=lambda step: f"{step}: {visible(tokens[step])}",
+        width=250,
+    )
+    return subject if step == default else subject.about(step)
 
 
 def _step(key: str, name: str, step: Step, subject: Subject) -> None:

@@ -48,14 +48,16 @@ def progress() -> Progress:
 def answer_to(lesson: str, question: Question, subject: Subject) -> Answer | None:
     """What was predicted for this subject; None if nothing was, or if the question doesn't accept it."""
     kept = progress().answers.get((lesson, question.name))
-    if kept is None or (kept.model, kept.text) != (model_said(current_choice()), subject.text):
+    if kept is None or (kept.model, kept.text) != (model_said(current_choice()), subject.asked_about):
         return None
     return kept.answer if question.accepts(subject, kept.answer) else None
 
 
 def keep_answer(lesson: str, question: Question, subject: Subject, answer: Answer) -> None:
     """Store a prediction. To be called from a callback."""
-    progress().answers[lesson, question.name] = Given(model_said(current_choice()), subject.text, answer)
+    progress().answers[lesson, question.name] = Given(
+        model_said(current_choice()), subject.asked_about, answer
+    )
 
 
 def show_answer(lesson: str, question: Question) -> None:

@@ -15,6 +15,7 @@ from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
 from transformer.run import Run
 from transformer.text.coder import Unit
+from viz.pages.shared.caution import warn_of_unknown
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.model_words import (
     kind_examples,
@@ -113,6 +114,7 @@ def sentence_box(*, with_target: bool = True, most_tokens: int | None = None) ->
             f"{most_tokens} tokens each; this sentence has {n}. Type a shorter one."
         )
         return None
+    warn_of_unknown(run, loaded)
     return SentenceRun(choice, loaded, key.text, key.target, run, current_theme())
 
 

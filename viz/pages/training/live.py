@@ -15,6 +15,7 @@ from transformer.training.optimization.trainer import Trainer
 from transformer.training.plan import TaskName, TrainingPlan
 from viz.components.bridge import clock
 from viz.figures.training import training_course
+from viz.pages.shared.caution import warn_of_unknown
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import escaped, show_text
@@ -201,6 +202,8 @@ def _unknown(seen: LiveRuns, task: TaskName) -> None:
             "This task knows only the digits 0 to 9 and the letters a to z. Unknown to it: "
             + " ".join(map(escaped, unknown))
         )
+    else:
+        warn_of_unknown(seen.own, seen.loaded)
     show_source(
         seen.own,
         seen.loaded.source,

@@ -9,6 +9,7 @@ from transformer.training.optimization.trainer import Trainer
 from transformer.training.snapshots import Snapshots
 from viz.components.bridge import clock
 from viz.pages.shared.attention_words import look_for
+from viz.pages.shared.caution import warn_of_unknown
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import show_text
@@ -87,8 +88,9 @@ def _moment(snapshots: Snapshots) -> None:
         return
     with chart:
         _curve(snapshots, step)
-    _translations(runs, step, snapshots.steps[-1])
     loaded = snapshot_model(snapshots, step)
+    warn_of_unknown(runs.own, loaded)
+    _translations(runs, step, snapshots.steps[-1])
     unit = loaded.target.unit
     heads_section(
         loaded,

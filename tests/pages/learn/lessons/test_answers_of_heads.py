@@ -18,6 +18,7 @@ from viz.pages.learn.lessons.format.questions import (
     NumberQuestion,
     TokenQuestion,
 )
+from viz.pages.learn.lessons.scale import N_KEYS
 
 Q = "encoder.layers.0.self_attn"
 
@@ -87,14 +88,15 @@ def test_the_spread_of_products_and_what_is_not_divided(case: Case) -> None:
     assert number(case, "scale", "largest") == pytest.approx(largest(1), abs=1e-4)
     question = question_of("scale", "slope", case.subject)
     assert isinstance(question, ChoiceQuestion)
-    # The slope from a small change of the score, instead of w (1 - w).
+    # The slope from a small change of the score, instead of w (1 - w), with numbers drawn here.
+    queries, keys = np.random.default_rng(1).normal(size=(2, 4_000, N_KEYS, width))
     slopes = []
     for divisor in (1, math.sqrt(width), width):
-        scores = products / divisor
-        moved = scores + 1e-6 * (np.arange(len(scores)) == scores.argmax())
-        weights = [np.exp(s - scores.max()) / np.exp(s - scores.max()).sum() for s in (scores, moved)]
-        slopes.append((weights[1] - weights[0])[scores.argmax()] / 1e-6)
-    assert question.answer(case.subject) == int(np.argmax(slopes))
+        scores = (queries[:, :1] * keys).sum(-1) / divisor  # (rows, keys)
+        largest_at = scores.argmax(-1)[:, None] == np.arange(N_KEYS)
+        weights = [np.exp(s) / np.exp(s).sum(-1, keepdims=True) for s in (scores, scores + 1e-6 * largest_at)]
+        slopes.append((weights[1] - weights[0])[largest_at].mean() / 1e-6)
+    assert question.answer(case.subject) == int(np.argmax(slopes)) == 1, "the paper's divisor is right"
 
 
 def test_a_head_is_its_share_of_the_width(case: Case) -> None:

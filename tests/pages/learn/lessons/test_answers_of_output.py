@@ -51,13 +51,15 @@ def chances(case: Case, logits: torch.Tensor | None = None) -> np.ndarray:
 
 
 def word_of(case: Case) -> int:
-    """The step of the word that lessons 8 and 12 follow, which must be the middle word."""
+    """The step that lessons 8 and 12 follow, which must be the middle one of the whole words."""
     step = written.written_of(case.subject).step
     coder = case.subject.loaded.target
     words = [
         at for at, index in enumerate(target(case)) if index != EOS and coder.token(index).strip("▁.,!?'")
     ]
-    assert step == words[len(words) // 2]
+    of = coder.describe_ids(case.tgt[1:]).word_of
+    whole = [at for at in words if of.count(of[at]) == 1] or words
+    assert step == whole[len(whole) // 2]
     assert written.written_of(case.subject).token_id == target(case)[step]
     return step
 

@@ -37,7 +37,7 @@ D_HEAD = 10
 W_Q, W_K, W_V, W_O = (f"encoder.layers.0.self_attn.w_{letter}" for letter in "qkvo")
 FEED_FORWARD_NORM = "encoder.layers.1.feed_forward_norm.gamma"
 HEALTHY = "my favourite animal is the raccoon.\nyesterday i saw a raccoon."
-NOTED = {("en-it", HEALTHY): {("sinks", "note")}}
+NOTED = {("en-it", text): {("sinks", "note")} for text in ("", HEALTHY)}
 """(model, text) -> (check, severity) of each finding that is not "ok"."""
 
 
@@ -219,7 +219,9 @@ def test_attention_that_rests_on_the_end() -> None:
     (finding,) = diagnosis.of("problem", "warning")
     assert (finding.check, finding.severity) == ("sinks", "warning")
     assert finding.title == "Attention that rests on <eos>"
-    assert finding.number == "100 % of the encoder's self-attention's weight, 8.1 % if it were even"
+    assert finding.number == (
+        "6 of 6 heads of the encoder's self-attention give it more than 50 %; the mean is 100 %"
+    )
 
 
 class Peeking(MultiHeadAttention):
@@ -358,7 +360,7 @@ def test_without_a_tokenizer_ids_are_typed() -> None:
     words = tiny_model()
     coder = IdCoder(rows=13, special_tokens=SpecialTokens(pad=0, bos=1, eos=2, unk=None))
     loaded = LoadedModel("tiny", words.model, coder, words.target)
-    (note,) = examine(imported(loaded), "7 5, 9 4").of("problem", "warning", "note")
+    (note,) = examine(imported(loaded), "7 5, 9 4 11 3 8 6").of("problem", "warning", "note")
     assert note.title == "There is no source tokenizer"
     (warning,) = examine(imported(loaded), "the dog").of("problem", "warning")
     assert warning.advice.startswith("Type ids")

@@ -15,7 +15,7 @@ from viz.pages.lab.mistakes.mistake import Broken, Case
 
 def altered_model(loaded: LoadedModel, change: Change, *, cached: bool = False) -> LoadedModel:
     """Make a variant of the model, with the same coders; see `altered`."""
-    return replace(loaded, model=altered(loaded.model, change, cached=cached))
+    return loaded.with_weights(altered(loaded.model, change, cached=cached))
 
 
 def broken_by(change: Change, *, cached: bool = False) -> Callable[[Case], Broken]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import ATTENTION_LABELS, attention_maps, closed_cells
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, attention_maps, closed_cells
 from viz.figures.attention import attention_heatmap
 from viz.figures.bars import token_bars
 from viz.figures.numbers import number
@@ -22,10 +24,17 @@ from viz.pages.learn.lessons.computed.ablation import (
     sharpest,
     sharpest_loss,
 )
+from viz.pages.learn.lessons.computed.written import possible_steps
 from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
 from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
+
+
+def _offered(subject: Subject) -> Mapping[int, str]:
+    """The tokens to explain: those that a decoder wrote."""
+    is_written = MODULES[place_of(subject).attention][0] == "decoder" and subject.run.steps
+    return possible_steps(subject) if is_written else {}
 
 
 def _after_sharpest(subject: Subject) -> float:
@@ -157,6 +166,7 @@ def _bars(subject: Subject, *, of_weights: bool) -> Shown:
 LESSON = Lesson(
     number=12,
     title="Is attention an explanation?",
+    offers=_offered,
     asks=("Does attention tell why a model says something?", "Which layer and head should I look at?"),
     steps=(
         Step(

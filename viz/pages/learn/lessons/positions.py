@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,10 +18,13 @@ from viz.figures.bars import token_bars
 from viz.figures.numbers import number
 from viz.figures.positions import encoding_map
 from viz.markdown import quoted
+from viz.pages.learn.lessons.computed.ablation import of_its_length
 from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
 from viz.pages.learn.lessons.format.questions import EQUAL, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 
+NEARLY_RIGHT = 0.1
+"""Cosine below which two vectors are said to be nearly at right angles: an angle of 84° or more."""
 ADDED = ("sinusoidal", "learned")
 """Kinds of positions that are added to the embeddings."""
 HOW = {
@@ -127,6 +131,10 @@ def similarity(subject: Subject) -> float:
     return float(cosines.abs().mean())
 
 
+def _degrees(cosine: float) -> float:
+    return math.degrees(math.acos(min(1.0, cosine)))
+
+
 def _unknown(subject: Subject) -> str:
     if subject.config.positions == "none":
         return (
@@ -222,9 +230,9 @@ def _asks_swap(subject: Subject) -> str:
 def _reason_swap(subject: Subject) -> str:
     return (
         f"By {moved_by_order(subject, with_positions=False):.1%}; with positions by "
-        f"{moved_by_order(subject, with_positions=True):.0%}. Attention is a sum over all tokens, and a sum "
-        "has no order: without positions a sentence is a bag of words, and the dog that bites the man is "
-        "the man who bites the dog."
+        f"{of_its_length(moved_by_order(subject, with_positions=True))}. Attention is a sum over "
+        "all tokens, and a sum has no order: without positions a sentence is a bag of words, and the dog "
+        "that bites the man is the man who bites the dog."
     )
 
 
@@ -233,7 +241,7 @@ def _effects(subject: Subject, *, with_positions: bool) -> Shown:
         subject.loaded, subject.run, {} if with_positions else without_positions(subject.config)
     )
     if not len(effect.probabilities):
-        return Shown(f"The output moves by **{effect.change:.0%}** of its length.")
+        return Shown(f"The output moves by {of_its_length(effect.change)}.")
     words = "As it is, the" if with_positions else "Without positions the"
     return Shown(f"{words} tokens of this run have a probability of **{effect.mean:.1%}** (geometric mean).")
 
@@ -291,8 +299,8 @@ LESSON = Lesson(
         Step(
             "Added, or put beside?",
             "The encoding is *added* to the embedding, and not put beside it. Is it then not lost in the "
-            "sum? In a space of many dimensions two vectors that have nothing to do with each other are "
-            "nearly at right angles, and a matrix such as W_Q can read one and overlook the other.",
+            "sum? A matrix such as W_Q can read one and overlook the other unless both point the same way. "
+            "Random vectors of many dimensions are nearly at right angles; are these?",
             NumberQuestion(
                 name="angle",
                 asks=(
@@ -307,12 +315,14 @@ LESSON = Lesson(
                 step=0.01,
                 within=0.1,
                 reason=lambda subject: (
-                    f"{similarity(subject):.2f}: "
+                    f"{similarity(subject):.2f}, an angle of {_degrees(similarity(subject)):.0f}°. Two "
+                    f"random vectors of {subject.config.d_model} numbers would have "
+                    f"{math.sqrt(2 / (math.pi * subject.config.d_model)):.2f}, nearly a right angle. "
                     + (
-                        "nearly at right angles. So adding costs no width, and loses little."
-                        if similarity(subject) < 0.25
-                        else "here they share directions. Adding costs no width, and in training the layers "
-                        "learn what to read."
+                        "So the two are as good as unrelated: adding costs no width, and loses little."
+                        if similarity(subject) < NEARLY_RIGHT
+                        else "So the two share some directions. Adding costs no width, and in training the "
+                        "layers learn what to read."
                     )
                     + " Putting them beside each other would be the same as adding two embeddings of which "
                     "each is zero where the other is not: a special case, which training may choose."

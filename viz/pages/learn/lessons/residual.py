@@ -18,6 +18,7 @@ from transformer.model.trace import NormRecord, Stack
 from viz.figures.norms import value_distribution
 from viz.figures.numbers import in_sum, number
 from viz.markdown import quoted
+from viz.pages.learn.lessons.computed.ablation import of_its_length
 from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
 from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion
 from viz.pages.learn.lessons.format.subject import Subject
@@ -168,7 +169,7 @@ def _parameters(parts: Sequence[Part], name: str) -> int:
 
 def _left_out(subject: Subject, name: str) -> Shown:
     effect, own = without(subject, name), effect_of(subject.loaded, subject.run, {})
-    words = f"The output changes by **{effect.change:.0%}** of its length."
+    words = f"The output changes by {of_its_length(effect.change)}."
     if len(own.probabilities):
         words += (
             f" The tokens of this run had a probability of {own.mean:.1%} (geometric mean); now it is "

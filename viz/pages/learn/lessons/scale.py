@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import attention_maps, attention_record
@@ -19,6 +21,12 @@ from viz.pages.learn.lessons.format.subject import Subject
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 16.0)
 """The dial's divisors in multiples of √d_head; 1 is added."""
+N_DRAWN, N_KEYS = 1_000, 8
+"""Queries drawn for a head as training begins, and keys that each looks at."""
+TRAINED = (
+    "Below is the row of your sentence in the chosen model. A trained head has fitted its queries and keys "
+    "to its own divisor, so its slope may be largest at another one."
+)
 
 
 def products_of(row: Row) -> NDArray[np.float64]:
@@ -128,9 +136,25 @@ def _reason_largest(subject: Subject) -> str:
     )
 
 
+def slopes_at_first(width: int, divisors: Sequence[float]) -> list[float]:
+    """For each divisor, the mean slope of the largest weight in heads as training begins.
+
+    Queries and keys are drawn with mean 0 and variance 1, `N_DRAWN` rows of `N_KEYS` keys, always the same.
+
+    Args:
+        width: d_head.
+        divisors: what the products are divided by.
+    """
+    generator = torch.Generator().manual_seed(0)
+    q = torch.randn(N_DRAWN, 1, width, generator=generator)
+    k = torch.randn(N_DRAWN, N_KEYS, width, generator=generator)
+    products = (q * k).sum(dim=-1)  # (N_DRAWN, N_KEYS)
+    largest = [(products / divisor).softmax(dim=-1).amax(dim=-1) for divisor in divisors]
+    return [float((weight * (1 - weight)).mean()) for weight in largest]
+
+
 def _slopes(subject: Subject) -> list[float]:
-    row = row_of(subject)
-    return [largest * (1 - largest) for largest in (weights_of(row, d).max() for d in _offered(subject))]
+    return slopes_at_first(len(row_of(subject).q), _offered(subject))
 
 
 def _offered(subject: Subject) -> list[float]:
@@ -138,18 +162,22 @@ def _offered(subject: Subject) -> list[float]:
     return [1.0, _root(subject), float(len(row_of(subject).q))]
 
 
+def _narrow(subject: Subject) -> str:
+    """Why the width of a head makes no difference; empty if it does."""
+    width = len(row_of(subject).q)
+    return "" if width > 4 else f"With heads only {width} wide the three divisors hardly differ."
+
+
 def _reason_slope(subject: Subject) -> str:
-    row = row_of(subject)
     told = "; ".join(
-        f"divided by {divisor:.3g} the largest weight is {weights_of(row, divisor).max():.4f} and its slope "
-        f"{slope:.4f}"
+        f"divided by {divisor:.3g} it has a slope of {slope:.3f}"
         for divisor, slope in zip(_offered(subject), _slopes(subject), strict=True)
     )
     return (
-        f"A weight w changes with its own score by w (1 − w): {told}. Where one weight is nearly 1 the "
-        "slope is nearly 0, so that no gradient comes through and the head can't learn to look elsewhere. "
-        "But divide by too much and all weights are equal: then a head can hardly choose. The paper's "
-        "divisor keeps scores near size 1 at the beginning of training, however wide the head."
+        f"A weight w changes with its own score by w (1 − w). Over {N_DRAWN:,} drawn queries the largest "
+        f"weight behaves like this: {told}. Undivided, one weight is nearly 1 and its slope nearly 0: no "
+        "gradient comes through, and the head can't learn to look elsewhere. Divided by too much, all "
+        "weights are equal, and a head can hardly choose."
     )
 
 
@@ -238,12 +266,17 @@ LESSON = Lesson(
         ),
         Step(
             "And why that is bad for learning",
-            "A model learns from how much a small change of a score would change the weights. If it would "
-            "change nothing, there is nothing to learn from.",
+            lambda subject: (
+                "A model learns from how much a small change of a score would change the weights. If it "
+                "would change nothing, there is nothing to learn from. Go back to the beginning of training, "
+                f"when queries and keys, {len(row_of(subject).q)} wide, are random numbers of variance 1, "
+                f"and let each query look at {N_KEYS} tokens."
+            ),
             ChoiceQuestion(
                 name="slope",
                 asks=(
-                    "With which divisor does the largest weight change most, when its score changes a little?"
+                    "With which divisor does the largest weight of such an untrained head change most, when "
+                    "its score changes a little?"
                 ),
                 options=lambda subject: [
                     "1: nothing is divided",
@@ -252,8 +285,9 @@ LESSON = Lesson(
                 ],
                 answer=lambda subject: int(np.argmax(_slopes(subject))),
                 reason=_reason_slope,
-                pointless=_alone,
+                pointless=_narrow,
             ),
+            shown=Shown(TRAINED),
             contrast=Dial(
                 "What the products are divided by",
                 lambda subject: divisors_of(row_of(subject)),

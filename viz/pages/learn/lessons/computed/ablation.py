@@ -44,7 +44,8 @@ def place_of(subject: Subject) -> Place:
     if stack == "decoder" and run.steps:
         written = written_of(subject)
         return Place(attention, written.row, written.step, written.token)
-    words = np.flatnonzero(subject.is_word(stack))
+    whole = np.flatnonzero(subject.is_whole_word(stack))
+    words = whole if len(whole) else np.flatnonzero(subject.is_word(stack))
     row = int(words[len(words) // 2]) if len(words) else 0
     at = [step for step, one in enumerate(run.steps) if one.position == row]
     step = at[0] if at else (0 if run.steps else None)
@@ -68,6 +69,12 @@ def loss_by(subject: Subject, edits: Mapping[str, Edit]) -> float:
     before = subject.run.trace[last][0, place.row]
     after = edited_records(subject.loaded, subject.run, edits)[last][0, place.row]
     return float((after - before).norm() / before.norm())
+
+
+def of_its_length(change: float) -> str:
+    """A vector's change as a share of its length, in Markdown, with what more than 100 % means."""
+    more = " (more than 100 %: what changed is longer than the vector was, so it turned away)"
+    return f"**{change:.0%}** of its length{more if change > 1 else ''}"
 
 
 def layers_of(subject: Subject) -> list[int]:

@@ -97,9 +97,11 @@ def _row(subject: Subject) -> Row:
 
 
 def _worth_asking(subject: Subject, maps: AttentionMaps) -> NDArray[np.bool_]:
-    """(Q, K): open cells between words at different positions; else, of rows with a choice; else, all."""
-    words = subject.is_word(MODULES[attentions(subject.run.trace)[0]][0])
-    others = ~np.eye(*maps.allowed.shape, dtype=np.bool_)
-    between = maps.allowed & words[:, None] & words & others
+    """(Q, K): open cells between words, whole ones if possible; else, of rows with a choice; else, all."""
+    stack = MODULES[attentions(subject.run.trace)[0]][0]
+    others = maps.allowed & ~np.eye(*maps.allowed.shape, dtype=np.bool_)
+    between = [
+        others & words[:, None] & words for words in (subject.is_whole_word(stack), subject.is_word(stack))
+    ]
     has_choice = maps.allowed & (maps.allowed.sum(axis=1, keepdims=True) > 1)
-    return next((cells for cells in (between, has_choice) if cells.any()), maps.allowed)
+    return next((cells for cells in (*between, has_choice) if cells.any()), maps.allowed)

@@ -20,7 +20,7 @@ MOST_PARAMETERS = 100_000_000
 def random_twin(subject: Subject, config: TransformerConfig) -> LoadedModel:
     """A model of a given configuration with random weights, and with the reader's coders and device."""
     device = next(subject.loaded.model.parameters()).device
-    return replace(subject.loaded, model=random_model(config, SEED, device))
+    return subject.loaded.with_weights(random_model(config, SEED, device))
 
 
 def deep_twin(subject: Subject, place: NormPosition) -> LoadedModel:

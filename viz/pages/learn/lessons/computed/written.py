@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -28,13 +29,26 @@ class Written(NamedTuple):
     token: str
 
 
+def possible_steps(subject: Subject) -> dict[int, str]:
+    """The target's tokens that contain a letter or digit, by step; its first if there are none."""
+    run, coder, ends = subject.run, subject.loaded.target, subject.loaded.end_ids
+    tokens = {step: coder.token(one.token_id) for step, one in enumerate(run.steps)}
+    found = {
+        step: token
+        for step, token in tokens.items()
+        if any(map(str.isalnum, token)) and run.steps[step].token_id not in ends
+    }
+    return found or {0: tokens[0]}
+
+
 def written_of(subject: Subject) -> Written:
-    """The middle one of the target's tokens that contain a letter or digit."""
+    """The token that the reader chose or, by default, the middle one of the target's whole words."""
     run, coder = subject.run, subject.loaded.target
-    words = [any(map(str.isalnum, coder.token(step.token_id))) for step in run.steps]
-    ends = [step.token_id in subject.loaded.end_ids for step in run.steps]
-    possible = [step for step, is_word in enumerate(words) if is_word and not ends[step]] or [0]
-    step = possible[len(possible) // 2]
+    possible = list(possible_steps(subject))
+    sizes = Counter(run.target.word_of)
+    word_of = dict(enumerate(run.target.word_of))
+    whole = [step for step in possible if sizes[word_of.get(step, -1)] == 1] or possible
+    step = subject.step if subject.step in possible else whole[len(whole) // 2]
     token_id = run.steps[step].token_id
     row = len(run.target_ids) - len(run.target.ids) - 1 + step
     return Written(step, row, token_id, coder.token(token_id))

@@ -148,6 +148,7 @@ class Lesson:
         steps: in order; at least one has a question that is not a `ChoiceQuestion`.
         takeaway: one sentence.
         onward: where to continue.
+        offers: the target tokens, by step, of which the reader may choose one to ask about; empty if none.
         unfit: why a model can't be used for it, and what to choose instead; empty if it can.
     """
 
@@ -157,6 +158,7 @@ class Lesson:
     steps: Sequence[Step]
     takeaway: Text
     onward: Sequence[Onward]
+    offers: Callable[[Subject], Mapping[int, str]] = lambda _: {}
     unfit: Callable[[Subject], str] = lambda _: ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,12 +25,23 @@ class Subject:
         loaded: the model.
         run: of the sentence; the target, if any, is the model's own output.
         text: the sentence as typed.
+        step: the target token that the reader chose to ask about; None for the lesson's own choice.
     """
 
     loaded: LoadedModel
     run: Run
     text: str
+    step: int | None = None
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def asked_about(self) -> str:
+        """What the answers belong to: the sentence and, where the reader chose one, the step."""
+        return self.text if self.step is None else f"{self.text} (step {self.step})"
+
+    def about(self, step: int) -> Subject:
+        """The same run, with questions about another target token; cached like all computed values."""
+        return self.kept(f"about {step}", lambda: replace(self, step=step, _kept={}))
 
     @property
     def config(self) -> TransformerConfig:
@@ -48,6 +59,15 @@ class Subject:
                 for position, token in enumerate(read.tokens)
             ]
         )
+
+    def is_whole_word(self, stack: Stack) -> NDArray[np.bool_]:
+        """(T,): True for the tokens of `is_word` that are no fragments of a longer word."""
+        read = self.run.encoder_input if stack == "encoder" else self.run.decoder_input
+        assert read is not None
+        found = self.is_word(stack)
+        word_of = np.array(read.sentence.word_of, dtype=np.int64)
+        found[read.first : read.first + len(word_of)] &= np.bincount(word_of)[word_of] == 1
+        return found
 
     def kept(self, name: str, compute: Callable[[], Value]) -> Value:
         """Compute a value for this subject once and cache it."""
