@@ -276,8 +276,11 @@ def _ranking(run: ViewerRun, attention: AttentionView) -> Arrays:
 def _resting(run: ViewerRun, attention: AttentionView) -> list[list[float]]:
     """The share of each head's attention on special tokens, by layer."""
     special = run.sides[attention.keys].special
-    layers = range(attention.n_layers)
-    return [resting_share(attention.weights(layer), special, attention.allowed).tolist() for layer in layers]
+    shares = [
+        resting_share(attention.weights(layer), special, attention.allowed)
+        for layer in range(attention.n_layers)
+    ]
+    return [np.nan_to_num(share).tolist() for share in shares]
 
 
 def _row(_: ViewerRun, attention: AttentionView, query: int) -> Arrays:
