@@ -43,6 +43,6 @@ def test_only_judged_models_and_their_own_translations(monkeypatch: pytest.Monke
     monkeypatch.setattr(coverage, "losses", lambda *_: [4.0, -0.1, 2.0])
     loaded = measured(tiny_model())
     run = run_sentence(loaded, TEXT)
-    assert untranslated(loaded, run) == (loaded.source.decode(run.source.ids[6:12]),)
+    assert untranslated(loaded, run) == (loaded.source.decode(run.source.ids[6:13]),)
     assert untranslated(loaded.with_weights(loaded.model), run) == ()
     assert untranslated(loaded, replace(run, generated=False)) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
@@ -65,11 +66,12 @@ def _instead_of_random() -> None:
     """Say what can be done with random weights chosen: take a trained model, or open one."""
     st.info(
         "The chosen model has random weights: there is no file to check, and nothing that it has learned. "
-        "Choose a trained model, or open one of your own. Its architecture is drawn below."
+        "Choose a trained model, or open one of your own. The random model's architecture is drawn below."
     )
     with st.container(horizontal=True):
-        for name in shipped_models():
-            st.button(f"Choose {name}", type="primary", on_click=set_choice, args=(MODEL, name))
+        for place, name in enumerate(shipped_models()):
+            kind: Literal["primary", "secondary"] = "secondary" if place else "primary"
+            st.button(f"Choose {name}", type=kind, on_click=set_choice, args=(MODEL, name))
         st.button("Open a path", on_click=set_choice, args=(_WHERE, PATH))
         st.button("Upload files", on_click=set_choice, args=(_WHERE, UPLOAD))
 

@@ -36,8 +36,10 @@ def of_layer(case: Case, layer: int, name: str) -> np.ndarray:
 
 def test_the_row_is_that_of_the_clearest_choice_between_two_words(case: Case) -> None:
     weights = of_layer(case, 0, "weights")
+    of = case.subject.run.source.word_of
     words = [
-        token != "<eos>" and any(map(str.isalnum, token)) for token in case.subject.run.trace.src_tokens[0]
+        place < len(of) and of.count(of[place]) == 1 and any(map(str.isalnum, token))
+        for place, token in enumerate(case.subject.run.trace.src_tokens[0])
     ]
     between = np.outer(words, words) & ~np.eye(len(words), dtype=bool)
     head, query, key = np.unravel_index(np.where(between, weights, -1).argmax(), weights.shape)
