@@ -27,6 +27,17 @@ STYLE = """
 .st-key-example button {{ white-space: nowrap; flex: none; }}
 .st-key-output [data-testid="stText"] {{ max-height: 8rem; overflow-y: auto; }}
 .st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
+/* The menu of a page's sections stays in view, in one row. */
+.st-key-sections {{ scroll-margin-top: 0; }}
+[data-testid="stLayoutWrapper"]:has(> .st-key-section_menu) {{
+  position: sticky; top: 0; z-index: 10; padding: 0.5rem 0; background: {ground};
+}}
+.st-key-section_menu [data-testid="stButtonGroup"] > div {{ flex-wrap: nowrap; overflow-x: auto; }}
+.st-key-section_menu button {{ white-space: nowrap; flex: none; }}
+@media (max-width: 767px) {{
+  .st-key-sections {{ scroll-margin-top: 3.75rem; }}
+  [data-testid="stLayoutWrapper"]:has(> .st-key-section_menu) {{ top: 3.75rem; }}
+}}
 /* In the dark theme the accent colour is pale, and Streamlit's text on it is white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] * {{ color: {ground}; }}
 /* A button submits the answer. */
