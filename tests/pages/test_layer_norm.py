@@ -53,18 +53,22 @@ def test_one_norm_is_the_run_s_own() -> None:
         np.testing.assert_allclose(normalized, 0, atol=1e-5)
 
 
-def test_the_stream_has_a_line_for_each_token_when_asked_and_another_seed_gives_another_model() -> None:
-    app = open_app("layer_norm", text=TEXT)
+def test_the_stream_has_a_line_for_each_token_when_asked() -> None:
+    app = open_app("layer_norm", text=TEXT, section="Residual stream")
     with pytest.raises(KeyError):
         trace(app, "residual_encoder", "encoder: each token")
-    first = array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"])
-    app.toggle(key="norm_tokens").set_value(True)
-    app.number_input(key="norm_seed").set_value(7).run()
+    app.toggle(key="norm_tokens").set_value(True).run()
     assert not app.exception
     lines = trace(app, "residual_encoder", "encoder: each token")
     points, lengths = stream_lengths(run_sentence(open_model("toy-en-it"), TEXT).trace, "encoder")
     np.testing.assert_allclose(array(lines["y"])[: len(points)], lengths[:, 0], rtol=1e-5)
     assert lines["text"][0] == "0 yesterday"
+
+
+def test_another_seed_gives_another_model() -> None:
+    app = open_app("layer_norm", text=TEXT, section="Before training")
+    first = array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"])
+    app.number_input(key="norm_seed").set_value(7).run()
     assert not np.allclose(first, array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"]))
 
 
@@ -84,7 +88,7 @@ def test_stream_has_every_point_once_and_in_order() -> None:
 
 
 def test_untrained_post_norm_keeps_its_length_and_pre_norm_grows() -> None:
-    app = open_app("layer_norm", model="random", enc="6", dec="6")
+    app = open_app("layer_norm", model="random", enc="6", dec="6", section="Before training")
     assert not app.exception
     post = array(trace(app, "pre_post_decoder", "post-norm: mean over tokens")["y"])
     pre = array(trace(app, "pre_post_decoder", "pre-norm: mean over tokens")["y"])
