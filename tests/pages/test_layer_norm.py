@@ -28,7 +28,7 @@ def test_one_norm_is_the_run_s_own() -> None:
         stage: trace(app, "norm_statistics", stage)["marker"]["symbol"]
         for stage in ("normalized: (x − μ) / σ", "after: times γ plus β")
     }
-    assert list(symbols.values()) == ["diamond", "square"]
+    assert list(symbols.values()) == ["diamond-open", "square"]
     assert "the diamonds: whatever came in, the normalized numbers of every token have mean 0.00 and" in said
     after = records[0].result[0].numpy()
     assert f"a mean of {span(after.mean(axis=1))} and a deviation of {span(after.std(axis=1))}" in said
@@ -51,6 +51,12 @@ def test_one_norm_is_the_run_s_own() -> None:
         np.testing.assert_allclose(before, record.mean[0, :, 0].numpy(), atol=1e-5)
         normalized = array(trace(app, "norm_statistics", "normalized: (x − μ) / σ")["y"])
         np.testing.assert_allclose(normalized, 0, atol=1e-5)
+
+
+def test_untrained_gains_are_not_called_learned() -> None:
+    app = open_app("layer_norm", model="random")
+    assert "γ is 1 and β is 0 in every dimension, as at initialisation: not trained yet." in texts(app)
+    assert "The learned" not in texts(app)
 
 
 def test_the_stream_has_a_line_for_each_token_when_asked() -> None:
