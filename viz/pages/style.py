@@ -28,7 +28,6 @@ STYLE = """
 .st-key-output [data-testid="stText"] {{ max-height: 8rem; overflow-y: auto; }}
 .st-key-output [data-testid="stText"] * {{ font-size: 1.3rem; font-weight: 600; }}
 /* The menu of a page's sections stays in view, in one row. */
-.st-key-sections {{ scroll-margin-top: 0; }}
 [data-testid="stLayoutWrapper"]:has(> .st-key-section_menu) {{
   position: sticky; top: 0; z-index: 10; padding: 0.5rem 0; background: {ground};
 }}
@@ -42,7 +41,9 @@ STYLE = """
 [class*="st-key-wide_"] [data-testid="stElementContainer"]:has([data-testid="stPlotlyChart"]) {{
   overflow-x: auto;
 }}
-[class*="st-key-wide_"] [data-testid="stFullScreenFrame"] {{ min-width: 44rem; }}
+@media (max-width: 1100px) {{
+  [class*="st-key-wide_"] [data-testid="stFullScreenFrame"] {{ min-width: 56rem; }}
+}}
 /* In the dark theme the accent colour is pale, and Streamlit's text on it is white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] *,
 [data-testid="stBaseButton-primary"]:not(:disabled) {{ color: {ground}; }}
