@@ -6,7 +6,7 @@ const SECTIONS = ".st-key-sections";
 
 /** Watch all menus of sections of the document, present and future. */
 export function startSections() {
-  addEventListener("click", ({ target }) => {
+  const startChosen = (/** @type {Event} */ { target }) => {
     const button = target instanceof Element && target.closest(`${MENU} button`);
     if (!button) return;
     const [menu, sections] = [button.closest(MENU), button.closest(SECTIONS)];
@@ -14,5 +14,6 @@ export function startSections() {
     button.scrollIntoView({ block: "nearest", inline: "center" });
     const isStuck = menu.getBoundingClientRect().top > sections.getBoundingClientRect().top + 16;
     if (isStuck) sections.scrollIntoView();
-  });
+  };
+  addEventListener("click", startChosen, { capture: true });
 }
