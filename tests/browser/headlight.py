@@ -62,6 +62,12 @@ def settle(page: Page) -> None:
     assert page.get_by_test_id("stException").all_inner_texts() == []
 
 
+def open_section(page: Page, name: str) -> None:
+    """Choose a section of the page in its menu."""
+    page.locator(".st-key-section_menu").get_by_text(name, exact=True).click()
+    settle(page)
+
+
 def is_telling(views: Locator) -> bool:
     """True while one of these views has something to report or waits for an answer."""
     told: bool = views.evaluate_all("views => views.some((view) => view.isPending?.())")

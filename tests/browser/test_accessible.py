@@ -60,6 +60,7 @@ OTHER_PAGES = {
     "lab": "Lab",
     "lab?lab=Guess+the+bug": "Lab",
     "decode": "Decode",
+    "decode?section=Teacher+forcing": "Decode",
     "training?watch=A+finished+training": "Training",
     "positions": "Positions",
     "masks": "Masks",

@@ -17,6 +17,8 @@ from tests.browser.headlight import (
     expect_picture,
     head_map,
     is_telling,
+    open_section,
+    page_link,
     picture,
     sentence_box,
     settle,
@@ -134,3 +136,29 @@ def test_two_people_never_see_each_others_sentences(open_page: OpenPage, app_url
             settle(user)
             others = [word for other, word in words.items() if other != name]
             assert all(word not in all_text(user) + user.url for word in others)
+
+
+@pytest.mark.slow
+def test_on_a_phone_the_sidebar_closes_once_a_page_is_chosen_and_formulas_fit(
+    page: Page, app_url: str
+) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    visit(page, f"{app_url}/masks")
+    for title in ("Layer norm", "Positions"):
+        page.get_by_role("button", name="Expand sidebar").click()
+        page_link(page, title).click()
+        expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
+        settle(page)
+        expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    formula = page.locator(".katex-display").first
+    assert formula.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+@pytest.mark.slow
+def test_a_section_chosen_further_down_begins_at_its_start(page: Page, app_url: str) -> None:
+    visit(page, f"{app_url}/layer-norm{TOY}")
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    menu = page.locator(".st-key-section_menu")
+    expect(menu).to_be_in_viewport()
+    open_section(page, "Residual stream")
+    expect(page.get_by_role("heading", name="The residual stream along the layers")).to_be_in_viewport()

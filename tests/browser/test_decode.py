@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.components.views import chosen_node, nodes, state
-from tests.browser.headlight import TOY, attention, settle, type_sentence, visit
+from tests.browser.headlight import TOY, attention, open_section, settle, type_sentence, visit
 from tests.browser.test_hostile import MARKUP
 
 
@@ -41,9 +41,11 @@ def test_a_person_walks_a_branch_goes_on_from_it_and_back(page: Page, app_url: s
 @pytest.mark.slow
 def test_heads_follow_the_step_and_open_large(page: Page, app_url: str) -> None:
     tree = decode(page, app_url)
+    tree.get_by_role("slider").fill("4")
+    settle(page)
+    open_section(page, "Attention")
     rows = attention(page).locator(".hl-token")
     expect(rows.locator("canvas").first).to_be_visible()
-    tree.get_by_role("slider").fill("4")
     expect(page.get_by_text("Step 3: the decoder's newest input")).to_be_visible()
     settle(page)
     middles = state(attention(page))["rows"]["middles"]
@@ -63,17 +65,21 @@ def test_a_link_opens_what_its_sender_saw(page: Page, app_url: str) -> None:
     tree = decode(page, app_url)
     tree.get_by_role("slider").fill("3")
     settle(page)
+    chosen = chosen_node(tree)
+    open_section(page, "Next token")
     page.locator(".hl-next_tokens").get_by_role("slider").first.fill("39")
     expect(page.get_by_text("A sentence sampled")).to_be_visible()
-    expect(page).to_have_url(re.compile("(?=.*beam_step=3)(?=.*sample_temperature=2.0)"))
+    expect(page).to_have_url(re.compile(f"(?=.*beam_node={chosen})(?=.*sample_temperature=2.0)"))
     settle(page)
-    chosen, link = chosen_node(tree), page.url
+    link = page.url
 
     page.goto("about:blank")
     visit(page, link)
+    expect(page.get_by_text("The distribution of step 2")).to_be_visible()
+    assert state(page.locator(".hl-next_tokens"))["settings"]["temperature"] == 2
+    open_section(page, "Search")
     expect(tree.locator("output")).to_have_text("step 2 (the last is 7)")
     assert chosen_node(tree) == chosen
-    assert state(page.locator(".hl-next_tokens"))["settings"]["temperature"] == 2
 
 
 @pytest.mark.slow
@@ -81,13 +87,15 @@ def test_a_narrow_screen_holds_the_page(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 400, "height": 900})
     decode(page, app_url)
     main = page.get_by_test_id("stMain")
-    assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
+    for name in ("Attention", "Next token", "Teacher forcing"):
+        open_section(page, name)
+        assert main.evaluate("main => main.scrollWidth <= main.clientWidth"), name
 
 
 @pytest.mark.slow
 def test_markup_is_shown_as_it_was_typed(page: Page, app_url: str) -> None:
     """With the model that has a token for every character."""
-    visit(page, f"{app_url}/decode")
+    visit(page, f"{app_url}/decode?section=Teacher+forcing")
     card = page.get_by_test_id("stMain").get_by_test_id("stVerticalBlock")
     given = card.filter(has_text="Forced: the reference").filter(has_text="log-probability").last
     for text in MARKUP:

@@ -39,9 +39,9 @@ def save(page: Page, menu: int, label: str, folder: Path) -> Path:
 
 @pytest.mark.slow
 def test_every_format_comes_with_the_figure_or_its_numbers(page: Page, app_url: str, tmp_path: Path) -> None:
-    visit(page, f"{app_url}/positions?pe_length=5&pe_width=8")
+    visit(page, f"{app_url}/positions?section=Map&pe_length=5&pe_width=8")
     for label, begin in BEGINNINGS.items():
-        path = save(page, 1, label, tmp_path)
+        path = save(page, 0, label, tmp_path)
         assert path.name == f"headlight-positions-map.{label[:4].strip().lower()}"
         assert path.read_bytes().startswith(begin)
     with path.open(encoding="utf-8-sig", newline="") as file:

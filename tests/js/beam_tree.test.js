@@ -70,12 +70,6 @@ test("a path leads from the root, and on to kept nodes", () => {
   assert.deepEqual(at.children(1), [5, 6]);
 });
 
-test("the best hypothesis after a step is running or has ended", () => {
-  assert.equal(at.best(1), 1);
-  assert.equal(at.best(2), 4);
-  assert.equal(at.best(3), 4, "the ended one still scores higher");
-});
-
 test("each node's fate is as of the step", () => {
   const [given, a, b, c, ended, kept] = at.fates(1);
   assert.deepEqual([given, a, b, c, ended, kept], ["alive", "alive", "alive", "pruned", "future", "future"]);

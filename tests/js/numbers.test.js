@@ -12,8 +12,10 @@ test("a number is written as briefly as its size allows", () => {
 });
 
 test("what rounds to nothing keeps its size", () => {
-  assert.equal(format(0.004), "4.0e−3");
-  assert.equal(format(-1e-12, 4), "−1.0e−12");
+  assert.equal(format(0.004), "0.0040");
+  assert.equal(format(-0.00029), "−0.00029");
+  assert.equal(format(-1e-12, 4), "−1.0·10⁻¹²");
+  assert.equal(format(3e-9), "3.0·10⁻⁹");
 });
 
 test("non-finite numbers are written as words or signs", () => {

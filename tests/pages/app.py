@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -44,6 +45,18 @@ def open_app(page: str = "explore", *, model: str | None = "toy-en-it", **addres
         # Before its first run AppTest derives the address from the file name, which all pages share.
         app._page_hash = calc_hash(page.replace("_", "-"))
     return app.run()
+
+
+def each_section(app: AppTest) -> Iterator[str]:
+    """Choose each section of a page in turn, and return its name; "" for a page without sections."""
+    menu = next((picker for picker in app.button_group if picker.key == "section"), None)
+    if menu is None:
+        yield ""
+        return
+    for name in menu.options:
+        app.button_group(key="section").set_value(name).run()
+        assert not app.exception, name
+        yield name
 
 
 def texts(app: AppTest) -> str:

@@ -28,7 +28,7 @@ def test_one_norm_is_the_run_s_own() -> None:
         stage: trace(app, "norm_statistics", stage)["marker"]["symbol"]
         for stage in ("normalized: (x − μ) / σ", "after: times γ plus β")
     }
-    assert list(symbols.values()) == ["diamond", "square"]
+    assert list(symbols.values()) == ["diamond-open", "square"]
     assert "the diamonds: whatever came in, the normalized numbers of every token have mean 0.00 and" in said
     after = records[0].result[0].numpy()
     assert f"a mean of {span(after.mean(axis=1))} and a deviation of {span(after.std(axis=1))}" in said
@@ -53,18 +53,28 @@ def test_one_norm_is_the_run_s_own() -> None:
         np.testing.assert_allclose(normalized, 0, atol=1e-5)
 
 
-def test_the_stream_has_a_line_for_each_token_when_asked_and_another_seed_gives_another_model() -> None:
-    app = open_app("layer_norm", text=TEXT)
+def test_untrained_gains_are_not_called_learned() -> None:
+    app = open_app("layer_norm", model="random")
+    assert "γ is 1 and β is 0 in every dimension, as at initialisation: not trained yet." in texts(app)
+    assert "The learned" not in texts(app)
+
+
+def test_the_stream_has_a_line_for_each_token_when_asked() -> None:
+    app = open_app("layer_norm", text=TEXT, section="Residual stream")
     with pytest.raises(KeyError):
         trace(app, "residual_encoder", "encoder: each token")
-    first = array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"])
-    app.toggle(key="norm_tokens").set_value(True)
-    app.number_input(key="norm_seed").set_value(7).run()
+    app.toggle(key="norm_tokens").set_value(True).run()
     assert not app.exception
     lines = trace(app, "residual_encoder", "encoder: each token")
     points, lengths = stream_lengths(run_sentence(open_model("toy-en-it"), TEXT).trace, "encoder")
     np.testing.assert_allclose(array(lines["y"])[: len(points)], lengths[:, 0], rtol=1e-5)
     assert lines["text"][0] == "0 yesterday"
+
+
+def test_another_seed_gives_another_model() -> None:
+    app = open_app("layer_norm", text=TEXT, section="Before training")
+    first = array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"])
+    app.number_input(key="norm_seed").set_value(7).run()
     assert not np.allclose(first, array(trace(app, "pre_post_encoder", "pre-norm: mean over tokens")["y"]))
 
 
@@ -84,7 +94,7 @@ def test_stream_has_every_point_once_and_in_order() -> None:
 
 
 def test_untrained_post_norm_keeps_its_length_and_pre_norm_grows() -> None:
-    app = open_app("layer_norm", model="random", enc="6", dec="6")
+    app = open_app("layer_norm", model="random", enc="6", dec="6", section="Before training")
     assert not app.exception
     post = array(trace(app, "pre_post_decoder", "post-norm: mean over tokens")["y"])
     pre = array(trace(app, "pre_post_decoder", "pre-norm: mean over tokens")["y"])

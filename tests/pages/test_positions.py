@@ -35,18 +35,23 @@ def test_sliders_make_the_encoding_and_let_go_of_what_no_longer_exists() -> None
         app.select_slider(key="pe_width").set_value(width)
         app.select_slider(key="pe_base").set_value(base).run()
         assert not app.exception
+        app.button_group(key="section").set_value("Map").run()
         values = array(figure(app, "pe_map")["data"][0]["z"])
         assert values.shape == (length, width)
         assert values[1, 2] == pytest.approx(math.sin(1 / base ** (2 / width)), abs=1e-6)
         assert values[1, 3] == pytest.approx(math.cos(1 / base ** (2 / width)), abs=1e-6)
+        app.button_group(key="section").set_value("Similarity").run()
         assert array(figure(app, "pe_similarity-map")["data"][0]["z"]).shape == (length, length)
+        app.button_group(key="section").set_value("Encoding").run()
     assert app.slider(key="pe_position").value in range(2)
     assert app.slider(key="pe_pair").value in range(4)
     assert max(app.multiselect(key="pe_dimensions").value) < 8
 
 
 def test_sizes_are_those_of_the_loaded_model() -> None:
-    app = open_app("positions", text="yesterday i saw a raccoon.", pe_side="Decoder input")
+    app = open_app(
+        "positions", text="yesterday i saw a raccoon.", section="In the sentence", pe_side="Decoder input"
+    )
     run = run_sentence(open_model("toy-en-it"), "yesterday i saw a raccoon.")
     assert app.button_group(key="pe_side").value == "tgt_embedding"
     for path in ("tgt_embedding", "src_embedding"):

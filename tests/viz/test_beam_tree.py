@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.viz.mounted import Mounted
-from viz.components.beam_tree import GoOn, Place, ReturnedHypothesis, TreeNode, beam_tree
+from viz.components.beam_tree import Chosen, GoOn, ReturnedHypothesis, TreeNode, beam_tree
 from viz.components.next_tokens import (
     TEMPERATURES,
     TOP_KS,
@@ -39,7 +39,7 @@ def draw_tree(**changes: Any) -> None:
         "given": 1,
         "cuts": [None, -0.25, None],
         "more": [0, 5, 9],
-        "place": Place(1, 2),
+        "selected": 1,
     }
     settings |= changes
     beam_tree(settings.pop("nodes"), settings.pop("hypotheses"), colors=COLORS, key="tree", **settings)
@@ -59,18 +59,18 @@ def test_the_tree_travels_with_its_numbers_and_reasons(mounted: Mounted) -> None
     assert sent[1]["numbers"] == [["score", "−0.250"]]
     assert mounted.data["hypotheses"] == [{"node": 3, "text": HOSTILE[0], "score": -0.9}]
     assert mounted.data["cuts"] == [None, -0.25, None]
-    assert (mounted.data["selected"], mounted.data["step"]) == (1, 2)
+    assert mounted.data["selected"] == 1
 
 
-def test_the_tree_tells_a_place_from_a_wish_to_go_on(mounted: Mounted) -> None:
+def test_the_tree_tells_a_choice_from_a_wish_to_go_on(mounted: Mounted) -> None:
     draw_tree()
-    assert mounted.parse({"node": 2, "step": 1}) == Place(2, 1)
+    assert mounted.parse({"node": 2}) == Chosen(2)
     assert mounted.parse({"go_on": 3}) == GoOn(3)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"node": 4, "step": 0}, {"node": 0, "step": 3}, {"go_on": 4}, {"go_on": "1"}, {"node": -1, "step": 0}],
+    [{"node": 4}, {"go_on": 4}, {"go_on": "1"}, {"node": -1}],
 )
 def test_the_tree_takes_only_what_it_has(mounted: Mounted, wrong: dict[str, object]) -> None:
     draw_tree()
@@ -84,7 +84,7 @@ def test_a_tree_that_contradicts_itself_is_refused() -> None:
     with pytest.raises(ValueError, match="3 depths, but 2 cuts"):
         draw_tree(cuts=[None, None])
     with pytest.raises(ValueError, match="not a position"):
-        draw_tree(place=Place(4, 0))
+        draw_tree(selected=4)
 
 
 # The next tokens

@@ -43,6 +43,11 @@ class NormNumbers:
     beta: NDArray[np.float32] | None
 
     @property
+    def is_initial(self) -> bool:
+        """True if gamma is 1 and beta is 0 in every dimension, as before training."""
+        return bool((self.gamma == 1).all()) and (self.beta is None or not self.beta.any())
+
+    @property
     def means(self) -> dict[str, NDArray[np.float32]]:
         """Stage -> (T,): each token's mean."""
         return {stage: values.mean(axis=1) for stage, values in self.stages.items()}

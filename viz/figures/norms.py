@@ -15,6 +15,8 @@ from viz.figures.labels import escape, numbered
 from viz.theme import DASHES, SYMBOLS, Theme
 
 Array = NDArray[np.floating]
+OPEN_DIAMOND = {"symbol": "diamond-open", "size": 15, "line": {"width": 2.5}}
+"""The normalized numbers: around those after the norm, which are equal before training."""
 
 
 def norm_statistics(
@@ -45,7 +47,7 @@ def norm_statistics(
                 name=stage,
                 legendgroup=stage,
                 showlegend=row == 1,
-                marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+                marker=OPEN_DIAMOND if index == 1 else {"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 7},
                 line={"color": theme.color(index), "width": 1.5, "dash": "dot"},
                 yhoverformat=".4f",
                 hovertemplate=f"%{{x}}<br>{what} {stage}: <b>%{{y}}</b><extra></extra>",

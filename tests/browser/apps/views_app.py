@@ -15,8 +15,7 @@ from tests.browser.apps.asked import Asked, pick, picked
 from tests.browser.apps.synthetic import held_run, next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
 from tests.support.runs import TEXT, held_of
-from viz.components.beam_tree import Place as TreePlace
-from viz.components.beam_tree import TreeSelection, beam_tree
+from viz.components.beam_tree import Chosen, TreeSelection, beam_tree
 from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
 from viz.components.next_tokens import Reshaping, next_tokens
 from viz.components.prediction import Board, Place, prediction
@@ -116,8 +115,8 @@ def show_tree() -> None:
 
     def choose(selection: TreeSelection) -> None:
         pick(selection)
-        if isinstance(selection, TreePlace):
-            st.session_state["place"] = selection
+        if isinstance(selection, Chosen):
+            st.session_state["node"] = selection.node
 
     beam_tree(
         nodes,
@@ -125,7 +124,7 @@ def show_tree() -> None:
         given=1,
         cuts=cuts,
         more=[0] * len(cuts),
-        place=st.session_state.get("place", TreePlace(hypotheses[0].node, len(cuts) - 1)),
+        selected=st.session_state.get("node", hypotheses[0].node),
         colors=COLORS,
         key=f"tree {ASKED.text}",
         on_select=choose,

@@ -15,8 +15,8 @@ FORCING = ("forcing_forced", "forcing_free")
 """The viewers of both runs."""
 
 
-def open_decode(**address: str) -> AppTest:
-    app = open_app("decode", text=SENTENCE, **address)
+def open_decode(section: str = "Search", **address: str) -> AppTest:
+    app = open_app("decode", text=SENTENCE, section=section, **address)
     assert not app.exception
     return app
 

@@ -28,7 +28,7 @@ def that_claims(claim: float) -> Callable[[], LoadedModel]:
 def opened(monkeypatch: pytest.MonkeyPatch, page: str, constant: float) -> AppTest:
     name = f"claims {constant}"  # opened models are cached by name
     offer(monkeypatch.setattr, {name: that_claims(constant)})
-    app = open_app(page, model=name, text=TEXT)
+    app = open_app(page, model=name, text=TEXT, section="Confidence")
     assert not app.exception
     return app
 
@@ -105,7 +105,7 @@ def test_words_of_pieces_that_never_met_are_new() -> None:
 
 
 def test_a_model_that_was_not_measured_says_so() -> None:
-    app = open_app("decode", text="my dog sleeps.")
+    app = open_app("decode", text="my dog sleeps.", section="Confidence")
     assert not app.exception
     assert "was not measured when it was trained" in texts(app)
     assert headlight.run(headlight.open("toy-en-it"), "my dog sleeps.").confidence is None

@@ -15,13 +15,13 @@ from transformer.run import run_sentence
 
 
 def test_the_page_begins_with_words_that_diverge() -> None:
-    said = texts(open_app("decode", model=None))
+    said = texts(open_app("decode", model=None, section="Teacher forcing"))
     assert "They diverge at step" in said
     assert "They never diverge" not in said
 
 
 def test_a_typed_reference_diverges_from_the_model_s_own_words() -> None:
-    app = open_decode()
+    app = open_decode("Teacher forcing")
     assert f"The reference is the example's own translation: {RIGHT}" in texts(app)
     assert "They never diverge" in texts(app)
     reference = "mia sorella è più vecchia di tuo fratello."
@@ -42,7 +42,7 @@ def test_a_typed_reference_diverges_from_the_model_s_own_words() -> None:
 
 
 def test_both_runs_are_seen_through_the_same_head(views: Views) -> None:
-    app = open_decode()
+    app = open_decode("Teacher forcing")
     app.text_input(key="target").set_value("mia sorella è vecchia.").run()
     loaded = open_model("toy-en-it")
     runs = run_sentence(loaded, SENTENCE, "mia sorella è vecchia."), run_sentence(loaded, SENTENCE)
@@ -68,6 +68,6 @@ def test_both_runs_are_seen_through_the_same_head(views: Views) -> None:
 
 
 def test_without_a_reference_the_page_asks_for_one() -> None:
-    app = open_app("decode", text="the cat and the dog")
+    app = open_app("decode", text="the cat and the dog", section="Teacher forcing")
     assert not app.exception
     assert "Type the correct translation" in app.info[0].value

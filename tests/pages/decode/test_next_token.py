@@ -15,7 +15,7 @@ from viz.components.next_tokens import Reshaping, TokenChoice
 
 
 def test_the_next_tokens_are_the_model_s_own_sorted(views: Views) -> None:
-    open_decode()
+    open_decode("Next token")
     loaded = open_model("toy-en-it")
     logits = run_sentence(loaded, SENTENCE).trace["logits"][0, 0].numpy()
     possible = np.delete(logits, [0, 1])
@@ -27,14 +27,15 @@ def test_the_next_tokens_are_the_model_s_own_sorted(views: Views) -> None:
 
 
 def test_the_search_goes_on_with_a_token_of_the_list(views: Views) -> None:
-    app = open_decode()
+    app = open_decode("Next token")
+    token = views.data("beam_next")["tokens"][3]
     views.select(app, "beam_next", TokenChoice(3))
-    token = views.data("beam_tree")["nodes"][1]["token"]
     assert f"The search starts after: {token}" in texts(app)
+    assert f"The distribution of step 1, after “{token}”" in texts(app)
 
 
 def test_settings_are_kept_and_draw_the_sentence(views: Views) -> None:
-    app = open_decode(sample_seed="3")
+    app = open_decode("Next token", sample_seed="3")
     views.select(app, "beam_next", Reshaping(2.0, 50, 0.95))
     address = app.query_params
     settings = [address[f"sample_{name}"] for name in ("temperature", "top_k", "top_p")]
@@ -54,7 +55,7 @@ def test_the_seed_is_given_its_value_in_one_way(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     warned: list[str] = []
     monkeypatch.setattr(policies._LOGGER, "warning", lambda _, key, **__: warned.append(key))
-    app = open_decode()
+    app = open_decode("Next token")
     app.button(key="sample_again").click().run()
     assert (app.number_input(key="sample_seed").value, app.query_params["sample_seed"]) == (1, "1")
     assert not warned

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.pages.app import open_app, texts
+from tests.pages.app import each_section, open_app, texts
 from tests.pages.decode.page import FORCING, RIGHT, open_decode, tree_of
 from tests.pages.views import Views
 from tests.support.models import tiny_subword_model
 from transformer.checkpoints.folder import save_model
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.places import MODELS
-from viz.components.beam_tree import GoOn, Place
+from viz.components.beam_tree import Chosen, GoOn
 from viz.components.next_tokens import TokenChoice
 
 
@@ -23,25 +23,25 @@ def test_first_visit_shows_the_whole_search_and_a_chosen_place_is_in_the_address
     assert len(drawn["nodes"]) == len(tree.nodes)
     assert drawn["hypotheses"][0]["text"] == RIGHT
     assert [h["score"] for h in drawn["hypotheses"]] == [h.score for h in tree.hypotheses]
-    assert drawn["step"] == tree.nodes[-1].position
     assert drawn["selected"] == tree.path(tree.leaves[0])[1].index
     end = next(i for i, node in enumerate(drawn["nodes"]) if not node["is_open"])
     views.select(app, "beam_tree", GoOn(end))
     assert "beam_prefix" not in app.query_params, "nothing follows an end"
-    views.select(app, "beam_tree", Place(5, 7))
-    assert (app.query_params["beam_node"], app.query_params["beam_step"]) == ("5", "7")
-    assert (views.data("beam_tree")["selected"], views.data("beam_tree")["step"]) == (5, 7)
+    views.select(app, "beam_tree", Chosen(5))
+    assert app.query_params["beam_node"] == "5"
+    assert views.data("beam_tree")["selected"] == 5
 
 
 def test_the_address_opens_the_search_and_another_search_forgets_the_place(views: Views) -> None:
-    app = open_decode(beam_size="2", beam_alpha="0.5", beam_node="9", beam_step="5")
+    app = open_decode(beam_size="2", beam_alpha="0.5", beam_node="9")
     assert app.select_slider(key="beam_size").value == 2
     assert app.slider(key="beam_alpha").value == 0.5
     drawn = views.data("beam_tree")
     assert len(drawn["nodes"]) == len(tree_of(2, 0.5).nodes)
-    assert (drawn["selected"], drawn["step"]) == (9, 5)
+    assert drawn["selected"] == 9
     app.select_slider(key="beam_size").set_value(3).run()
-    assert views.data("beam_tree")["step"] == tree_of(3, 0.5).nodes[-1].position
+    tree = tree_of(3, 0.5)
+    assert views.data("beam_tree")["selected"] == tree.path(tree.leaves[0])[1].index
     assert "beam_node" not in app.query_params
 
 
@@ -50,7 +50,6 @@ def test_the_address_opens_the_search_and_another_search_forgets_the_place(views
     [
         {
             "beam_node": "99999",
-            "beam_step": "-1",
             "beam_prefix": "a,b,,1,0,2,999999999",
             "beam_size": "77",
             "beam_head": "cross.99.0",
@@ -62,7 +61,6 @@ def test_the_address_opens_the_search_and_another_search_forgets_the_place(views
         },
         {
             "beam_node": "x",
-            "beam_step": "9" * 40,
             "beam_alpha": "9",
             "sample_seed": "-3",
             "beam_attention": "encoder",
@@ -76,8 +74,9 @@ def test_the_address_opens_the_search_and_another_search_forgets_the_place(views
     ],
 )
 def test_an_address_that_makes_no_sense_opens_the_page(views: Views, address: dict[str, str]) -> None:
-    open_decode(**address)
+    app = open_decode(**address)
     assert views.data("beam_tree")["hypotheses"][0]["text"] == RIGHT
+    assert {*each_section(app)} >= {"Attention", "Next token", "Teacher forcing"}
     shown = [views.choice(key) for key in ("beam_viewer", *FORCING)]
     assert [(choice["attention"], choice["layer"], choice["head"]) for choice in shown] == [
         ("cross", 1, 0)
@@ -149,6 +148,7 @@ def test_the_longest_sentence_is_searched() -> None:
 @pytest.mark.parametrize("heads", [pytest.param("1", marks=pytest.mark.full), "16"])
 def test_random_models_are_searched_too(views: Views, heads: str) -> None:
     app = open_decode(model="random", enc="1", dec="3", heads=heads, beam_attention="decoder", beam_head="15")
+    app.button_group(key="section").set_value("Attention").run()
     assert not app.exception
     choice = views.choice("beam_viewer")
     assert [choice[name] for name in ("attention", "layer", "head")] == ["decoder", 2, int(heads) - 1]
@@ -167,6 +167,7 @@ def test_sub_words_are_labelled_and_searched_after(
     pieces = {loaded.target.token(index) for index in range(len(loaded.target.vocabulary))}
     shown = {node["token"] for node in views.data("beam_tree")["nodes"]}
     assert {token for token in shown if "⟨" not in token} <= pieces | {"␠"}
-    views.select(app, "beam_next", TokenChoice(2))
-    assert not app.exception
     assert "is continued with every sub-word" in texts(app)
+    app.button_group(key="section").set_value("Next token").run()
+    views.select(app, "beam_next", TokenChoice(2))
+    assert "The search starts after:" in texts(app)

@@ -9,7 +9,7 @@ from tests.pages.decode.page import RIGHT, SENTENCE, open_decode, tree_of
 from tests.pages.views import Views
 from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
-from viz.components.beam_tree import Place
+from viz.components.beam_tree import Chosen
 
 
 def step_tokens(views: Views) -> list[str]:
@@ -21,7 +21,7 @@ def test_the_heads_are_those_that_chose_the_token(views: Views) -> None:
     """Every number is the run's, and nothing later is included."""
     tree = tree_of()
     node = tree.path(tree.leaves[0])[4]
-    open_decode(beam_node=str(node.index))
+    open_decode("Attention", beam_node=str(node.index))
     run = run_sentence(open_model("toy-en-it"), SENTENCE)
     data = views.data("beam_viewer")
     assert [attn["name"] for attn in data["attentions"]] == ["decoder", "cross"]
@@ -44,7 +44,7 @@ def test_the_heads_are_those_that_chose_the_token(views: Views) -> None:
 
 def test_what_the_viewer_of_a_step_asks_for_ends_at_that_step(views: Views) -> None:
     tree = tree_of()
-    app = open_decode(beam_node=str(tree.path(tree.leaves[0])[4].index))
+    app = open_decode("Attention", beam_node=str(tree.path(tree.leaves[0])[4].index))
     trace = run_sentence(open_model("toy-en-it"), SENTENCE).trace
     wanted = ["scores:decoder", "row:cross:3", "vectors:decoder:0:1"]
     views.fetch(app, "beam_viewer", [*wanted, "row:cross:4", "weights:encoder"])
@@ -60,7 +60,7 @@ def test_what_the_viewer_of_a_step_asks_for_ends_at_that_step(views: Views) -> N
 def test_of_a_pruned_branch_the_heads_are_its_own(views: Views) -> None:
     tree = tree_of()
     chosen = next(n for n in tree.nodes if n.fate == "pruned" and tree.nodes[n.parent or 0].rank > 1)
-    open_decode(beam_node=str(chosen.index))
+    open_decode("Attention", beam_node=str(chosen.index))
     loaded = open_model("toy-en-it")
     path = [loaded.target.token(node.token_id) for node in tree.path(chosen.index)]
     assert step_tokens(views) == path[:-1]
@@ -68,18 +68,22 @@ def test_of_a_pruned_branch_the_heads_are_its_own(views: Views) -> None:
 
 
 def test_another_place_lets_go_of_the_chosen_cell_and_keeps_the_head(views: Views) -> None:
-    app = open_decode(beam_node="5")
+    app = open_decode("Attention", beam_node="5")
     views.choose(app, "beam_viewer", cell=[0, 2], head=3, measure="scores")
     assert (app.query_params["beam_cell"], app.query_params["beam_head"]) == ("0,2", "3")
     tree = tree_of()
-    views.select(app, "beam_tree", Place(tree.path(tree.leaves[0])[4].index, 7))
+    app.button_group(key="beam_path").set_value(tree.path(5)[1].index).run()
+    assert "beam_cell" in app.query_params, "the same step"
+    app.button_group(key="section").set_value("Search").run()
+    views.select(app, "beam_tree", Chosen(tree.path(tree.leaves[0])[4].index))
+    app.button_group(key="section").set_value("Attention").run()
     choice = views.choice("beam_viewer")
     assert (choice["cell"][0], choice["head"], choice["measure"]) == (3, 3, "scores")
     assert "beam_cell" not in app.query_params
 
 
 def test_a_chosen_head_opens_on_explore(views: Views) -> None:
-    app = open_decode()
+    app = open_decode("Attention")
     views.choose(app, "beam_viewer", attention="cross", layer=0, head=2, cell=[0, 3], measure="scores")
     assert [app.query_params[f"beam_{name}"] for name in ("layer", "head", "cell")] == ["0", "2", "0,3"]
     assert "decoder.layers.0.cross_attn" in texts(app)
@@ -96,12 +100,14 @@ def test_a_chosen_head_opens_on_explore(views: Views) -> None:
 
 
 def test_what_is_chosen_on_decode_moves_nothing_on_explore(views: Views) -> None:
-    app = open_decode()
+    app = open_decode("Attention")
     views.choose(app, "beam_viewer", attention="decoder", layer=0, head=2, view="map")
+    app.button_group(key="section").set_value("Teacher forcing").run()
     views.choose(app, "forcing_free", layer=0, head=1)
     app.switch_page("viz/pages/explore/page.py").run()
     assert not app.exception
     choice = views.choice("viewer")
     assert [choice[name] for name in ("attention", "layer", "head", "view")] == ["cross", 1, 0, "head"]
     app.switch_page("viz/pages/decode/page.py").run()
+    app.button_group(key="section").set_value("Attention").run()
     assert views.choice("beam_viewer")["head"] == 2, "and is still there"

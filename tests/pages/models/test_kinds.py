@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.pages.app import PAGES, open_app, texts
+from tests.pages.app import PAGES, each_section, open_app, texts
 from tests.pages.explore.page import weights_of
 from tests.pages.figures import assert_names_its_code, pictures_without_code
 from tests.pages.models.page import opened, run_of
@@ -58,9 +58,10 @@ def test_every_page_runs_and_names_its_code(views: Views, kind: str) -> None:
     assert_names_its_code(app)
     for page_name in PAGES[1:]:
         app = opened(kind, page_name, batch=BATCH)
-        assert texts(app), page_name
-        if page_name in ("positions", "masks", "layer_norm"):
-            assert_names_its_code(app)
+        for _ in each_section(app):
+            assert texts(app), page_name
+            if page_name in ("positions", "masks", "layer_norm"):
+                assert_names_its_code(app)
 
 
 def one_each(*kinds: str) -> list[object]:
@@ -86,6 +87,7 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
     for page_name in PAGES:
         app = open_app(page_name, model=name, batch=BATCH)
         assert not app.exception
+        assert [*each_section(app)]
         if page_name == "explore" and run_sentence(KINDS[kind](), TEXT).steps:
             assert any("are not finite" in warning.value for warning in app.warning)
 
@@ -93,10 +95,9 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
 def test_a_search_and_a_draw_may_run_into_the_last_position(monkeypatch: pytest.MonkeyPatch) -> None:
     """This model has no end token, so its texts run to the limit; the last token chosen is not read."""
     offer(monkeypatch.setattr, {"endless": lambda: replace(KINDS["prompted"](), end_ids=())})
-    app = open_app("decode", model="endless", text="the cat saw a dog " * 4)
+    app = open_app("decode", model="endless", text="the cat saw a dog " * 4, section="Next token")
     assert not app.exception
     assert "Stopped at the model's limit of" in texts(app)
-    assert {"Attention at this step", "The next token"} <= {header.value for header in app.header}
     assert "The distribution of step 0, after the prompt" in texts(app)
 
 

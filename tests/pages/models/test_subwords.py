@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from tests.pages.app import PAGES, open_app, texts
+from tests.pages.app import PAGES, each_section, open_app, texts
 from tests.pages.figures import figure
 from tests.pages.views import Views
 from tests.support.models import tiny_subword_model
@@ -48,7 +48,8 @@ def test_every_page_runs() -> None:
     for page in PAGES:
         app = open_app(page, model=NAME, text=TEXT, batch=f"{TEXT}\nThe cat.")
         assert not app.exception, page
-        assert not app.warning, page
+        for _ in each_section(app):
+            assert not app.warning, page
 
 
 def test_the_picker_says_what_each_model_is() -> None:
@@ -170,6 +171,6 @@ def test_what_is_saved_by_word_is_between_words(
 
 
 def test_positions_are_labelled_by_pieces() -> None:
-    app = open_app("positions", model=NAME, text=TEXT)
+    app = open_app("positions", model=NAME, text=TEXT, section="In the sentence")
     assert app.selectbox(key="pe_token").options[:2] == ["0: ▁", "1: T"]
     assert "0 ▁" in str(figure(app, "pe_sizes"))

@@ -12,7 +12,7 @@ from viz.figures.chromium import OVERRIDE
 
 
 def with_open_menu() -> AppTest:
-    app = open_app("positions")
+    app = open_app("positions", section="Map")
     app.session_state["pe_map_save"] = True
     return app.run()
 
@@ -22,7 +22,7 @@ def offered(app: AppTest) -> list[str]:
 
 
 def test_a_closed_menu_costs_nothing() -> None:
-    assert offered(open_app("positions")) == []
+    assert offered(open_app("positions", section="Map")) == []
 
 
 def test_an_open_menu_offers_every_format(monkeypatch: pytest.MonkeyPatch) -> None:

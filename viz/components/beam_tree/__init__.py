@@ -49,11 +49,10 @@ class ReturnedHypothesis:
 
 
 @dataclass(frozen=True)
-class Place:
-    """The user's place in the tree: the step shown, and the chosen node."""
+class Chosen:
+    """The user's choice of a node."""
 
     node: int
-    step: int
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class GoOn:
     node: int
 
 
-TreeSelection: TypeAlias = Place | GoOn
+TreeSelection: TypeAlias = Chosen | GoOn
 
 _VIEW = ClientView("beam_tree")
 
@@ -75,7 +74,7 @@ def beam_tree(
     given: int,
     cuts: Sequence[float | None],
     more: Sequence[int],
-    place: Place,
+    selected: int,
     colors: Theme,
     key: str,
     title: str = "The search",
@@ -83,10 +82,11 @@ def beam_tree(
 ) -> None:
     """Draw the tree: one column per step with its candidates by score, the kept ones above a line.
 
-    The slider, the buttons and Page Up and Page Down go from step to step: later steps are hidden, and each
-    branch looks as it did then. A click or the arrow keys choose a node; double click, Enter or the button
-    under the tree ask to continue from it. The drawing follows at once; Python receives the place or the
-    request. Kept, dead, pruned and ended branches differ in line, weight and shape, not in colour alone.
+    The slider, the buttons and Page Up and Page Down go from step to step of a hypothesis; a click or the
+    arrow keys choose any node. The step is that of the chosen node: later steps are pale, and each branch
+    looks as it did then. Double click, Enter or the button under the tree ask to continue from the node. The
+    drawing follows at once; Python receives the choice or the request. Kept, dead, pruned and ended branches
+    differ in line, weight and shape, not in colour alone.
 
     Args:
         nodes: one or more, parents before their children; every depth from 0 on has one.
@@ -94,17 +94,16 @@ def beam_tree(
         given: the first depth that the search chose itself, after the root and a given prefix.
         cuts: for each depth the score below which all candidates were pruned; None if there is none.
         more: for each depth the number of pruned candidates that are not among the nodes.
-        place: the user's place. The view follows its changes; the user's own choice takes effect at once.
+        selected: the chosen node. The view follows its changes; the user's own choice takes effect at once.
         title: a name for screen readers.
-        on_select: called with the place or the request, before the run that it starts.
+        on_select: called with the choice or the request, before the run that it starts.
 
     Raises:
-        ValueError: the place does not exist, a parent is not before its child, or cuts and more do not have
+        ValueError: the node does not exist, a parent is not before its child, or cuts and more do not have
             one entry per depth.
     """
     depths = 1 + max(node.depth for node in nodes)
-    index(place.node, len(nodes))
-    index(place.step, depths)
+    index(selected, len(nodes))
     if len(cuts) != depths or len(more) != depths:
         raise ValueError(f"{depths} depths, but {len(cuts)} cuts and {len(more)} counts")
     if any(node.parent is not None and node.parent >= i for i, node in enumerate(nodes)):
@@ -115,8 +114,7 @@ def beam_tree(
         "given": given,
         "cuts": list(cuts),
         "more": list(more),
-        "selected": place.node,
-        "step": place.step,
+        "selected": selected,
         "nodes": [vars(node) | {"token": brief(node.token)} for node in nodes],
         "hypotheses": list(map(vars, hypotheses)),
     }
@@ -124,6 +122,6 @@ def beam_tree(
     def parse(value: JSON) -> TreeSelection:
         if "go_on" in value:
             return GoOn(index(value["go_on"], len(nodes)))
-        return Place(index(value["node"], len(nodes)), index(value["step"], depths))
+        return Chosen(index(value["node"], len(nodes)))
 
     _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)

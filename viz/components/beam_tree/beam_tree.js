@@ -19,7 +19,6 @@ import style from "./style.css";
  * @property {(number | null)[]} cuts for each depth the score below which all candidates were pruned
  * @property {number[]} more for each depth the number of pruned candidates not drawn
  * @property {number} selected
- * @property {number} step
  * @property {import("./layout.js").TreeNode[]} nodes
  * @property {{node: number, text: string, score: number}[]} hypotheses
  */
@@ -37,7 +36,6 @@ const KINDS = [
 class BeamTree extends StageView {
   search = "";
   chosen = 0;
-  step = 0;
   leaf = 0;
   unseen = false;
   /** @type {TreeLayout} */
@@ -71,24 +69,28 @@ class BeamTree extends StageView {
   }
 
   update() {
-    const { nodes, selected, step, title, given } = this.data;
+    const { nodes, selected, title } = this.data;
     this.at = this.measured();
     const search = nodes.map(({ parent, token }) => `${parent} ${token}`).join();
     const another = search !== this.search;
     this.search = search;
     if (another) this.selection.forget();
-    const elsewhere = selected !== this.chosen || step !== this.step;
-    if ((this.selection.movedByPython({ node: selected, step }) && elsewhere) || another) {
+    const isMoved = this.selection.movedByPython({ node: selected }) && selected !== this.chosen;
+    if (isMoved || another) {
       this.chosen = selected;
-      this.step = step;
       this.leaf = this.leafOf(selected);
       this.unseen = true;
     }
-    Object.assign(this.slider, { min: given, max: this.at.last });
+    Object.assign(this.slider, { min: Math.min(1, this.at.last), max: this.at.last });
     this.stage.ariaLabel = `${title}: ${KEYS}`;
     this.draw();
     this.mark();
     this.layout();
+  }
+
+  /** The step shown is the one that chose the node: all else on the page is about it. */
+  get step() {
+    return this.data.nodes[this.chosen].depth;
   }
 
   measured() {
@@ -108,7 +110,7 @@ class BeamTree extends StageView {
 
   /** @param {string} key */
   onKey(key) {
-    const { nodes, given } = this.data;
+    const { nodes } = this.data;
     const column = this.at.columns[nodes[this.chosen].depth];
     const row = column.indexOf(this.chosen);
     /** @type {Record<string, () => void>} */
@@ -119,7 +121,7 @@ class BeamTree extends StageView {
       ArrowDown: () => this.choose(column[Math.min(row + 1, column.length - 1)], KEY_DELAY),
       PageUp: () => this.goTo(this.step - 1),
       PageDown: () => this.goTo(this.step + 1),
-      Home: () => this.goTo(given),
+      Home: () => this.goTo(1),
       End: () => this.goTo(this.at.last),
       Enter: () => this.goOn(),
     };
@@ -147,20 +149,17 @@ class BeamTree extends StageView {
     const { nodes } = this.data;
     if (node === this.chosen || nodes[node].depth === 0) return;
     this.chosen = node;
-    this.step = Math.max(this.step, nodes[node].depth);
     if (!this.at.path(this.leaf).includes(node)) this.leaf = this.leafOf(node);
     this.moved(delay);
   }
 
   /** @param {number} step */
   goTo(step) {
-    const to = clamp(step, this.data.given, this.at.last);
-    if (to === this.step) return;
-    this.step = to;
-    if (this.data.nodes[this.leaf].depth < to) this.leaf = this.leafOf(this.at.best(to));
-    const path = this.at.path(this.leaf);
-    this.chosen = path[Math.min(to, path.length - 1)];
-    this.moved(KEY_DELAY);
+    const to = clamp(step, 1, this.at.last);
+    if (to === this.step || to > this.at.last) return;
+    // The chosen hypothesis may have ended before.
+    const there = this.at.path(this.leaf)[to] ?? this.at.columns[to][0];
+    this.choose(there, KEY_DELAY);
   }
 
   /** @param {number} delay */
@@ -169,7 +168,7 @@ class BeamTree extends StageView {
     this.reveal();
     const { depth, token, probability, why } = this.data.nodes[this.chosen];
     this.say(`${stepName(depth)}: ${token}, ${percent(probability)}. ${why}`);
-    this.selection.report({ node: this.chosen, step: this.step }, delay);
+    this.selection.report({ node: this.chosen }, delay);
   }
 
   goOn() {
@@ -191,7 +190,7 @@ class BeamTree extends StageView {
 
   /** Update what depends on the step and the chosen node: classes only, the shapes stay. */
   mark() {
-    const { at, data, chosen, step } = this;
+    const { at, chosen, data, step } = this;
     const path = new Set(at.path(this.leaf).filter((i) => data.nodes[i].depth <= step));
     for (const [i, fate] of at.fates(step).entries()) {
       const look = path.has(i) ? `${fate} path` : fate;
@@ -202,7 +201,7 @@ class BeamTree extends StageView {
       head.setAttribute("class", depth > step ? "head future" : "head");
     }
     this.slider.value = String(step);
-    this.back.disabled = step <= data.given;
+    this.back.disabled = step <= 1;
     this.forth.disabled = step >= at.last;
     this.summary.textContent = `${stepName(step)} (the last is ${at.last - 1})`;
     this.describe();
@@ -246,7 +245,6 @@ class BeamTree extends StageView {
   /** @param {number} node */
   follow(node) {
     this.leaf = this.chosen = node;
-    this.step = this.at.last;
     this.moved(0);
   }
 

@@ -104,16 +104,6 @@ export class TreeLayout {
   }
 
   /**
-   * The best hypothesis after a step, running or ended.
-   * @param {number} step
-   */
-  best(step) {
-    const { nodes } = this;
-    const found = [...nodes.keys()].filter((i) => this.runs(i, step));
-    return found.reduce((a, b) => (nodes[b].score > nodes[a].score ? b : a), found[0] ?? 0);
-  }
-
-  /**
    * Whether a hypothesis ends in a node after a step.
    * @param {number} i
    * @param {number} step

@@ -67,7 +67,9 @@ def page_helpers(key: str) -> str:
     """Install what every page needs; to be called on each page, before anything that writes to the address.
 
     - Back and Forward go from visit to visit, and no click overtakes a page link (``navigation.js``).
-    - Every formula that scrolls can be reached with the Tab key (``formula_stops.js``).
+    - On a phone the sidebar closes once a page is chosen (``navigation.js``).
+    - Wide formulas are drawn smaller or scroll, and the Tab key reaches those (``formula_stops.js``).
+    - A chosen section begins at its start (``section_menu.js``).
     - Terms show their explanation (``terms.js``), and keys step through a lesson (``lesson_keys.js``).
     - A lone surrogate, which a broken paste leaves, becomes U+FFFD (``whole_characters.js``).
 

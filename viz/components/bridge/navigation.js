@@ -1,5 +1,5 @@
 // @ts-check
-// One history entry per visited page, and no click that overtakes a page link.
+// One history entry per visited page, no click that overtakes a page link, and no sidebar over the page on a phone.
 //
 // Streamlit adds an entry for each parameter that Python writes and up to three when the page changes, the first of
 // them the old page without its parameters. And a click between a page link and the new page's first message is sent
@@ -10,6 +10,10 @@ import { isIdle } from "../shared/busy.js";
 
 /** The links of the navigation, and the product's name, which leads home. */
 const LINK = '[data-testid="stSidebarNavLink"], .st-key-brand a';
+const OPEN_SIDEBAR = '[data-testid="stSidebar"][data-collapsed="false"]';
+const COLLAPSE = '[data-testid="stSidebarCollapseButton"] button';
+/** Up to this width Streamlit draws the sidebar over the page. */
+const NARROW_PIXELS = 768;
 const GESTURES = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 const TRIES = 3;
 const SETTLED_MILLISECONDS = 300;
@@ -37,9 +41,19 @@ function swallow(event) {
 /** @param {string} path */
 const linkTo = (path) => links().find((link) => pathOf(link) === path);
 
+/** Streamlit leaves the sidebar open over most of the page, or its second click on a link opens it again. */
+function uncoverPage() {
+  if (innerWidth > NARROW_PIXELS) return;
+  /** @type {HTMLElement | null | undefined} */ (
+    document.querySelector(OPEN_SIDEBAR)?.querySelector(COLLAPSE)
+  )?.click();
+}
+
 class Navigation {
   /** The page that a followed link leads to, until it is shown. @type {{path: string, tries: number} | null} */
   followed = null;
+  /** Whether the sidebar may cover a page that a link has led to. */
+  isCovered = false;
   /** The address of the current page, before leaving it changes the address. */
   whole = location.href;
   push = history.pushState.bind(history);
@@ -50,6 +64,7 @@ class Navigation {
     this.whole = location.href;
     const mine = { path, tries: 1 };
     this.followed = mine;
+    this.isCovered = true;
     document.documentElement.dataset.following = path;
     setTimeout(() => this.followed === mine && this.arrive(), PATIENCE_MILLISECONDS);
   }
@@ -57,6 +72,7 @@ class Navigation {
   arrive() {
     this.followed = null;
     delete document.documentElement.dataset.following;
+    if (this.isCovered) setTimeout(uncoverPage);
   }
 
   /** Replaces Streamlit's additions to the history. @type {History["pushState"]} */
@@ -101,8 +117,13 @@ class Navigation {
 
   onState() {
     if (!isIdle()) return;
-    if (this.followed) setTimeout(() => this.again(), SETTLED_MILLISECONDS);
-    else this.whole = location.href;
+    if (this.followed) {
+      setTimeout(() => this.again(), SETTLED_MILLISECONDS);
+      return;
+    }
+    this.whole = location.href;
+    if (this.isCovered) uncoverPage();
+    this.isCovered = false;
   }
 
   /** Click again: a run in progress when the link was clicked may have sent the server back to its own page. */

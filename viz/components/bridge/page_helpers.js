@@ -5,6 +5,7 @@ import { reporter } from "../shared/busy.js";
 import { reachFormulas } from "./formula_stops.js";
 import { stepByKeys } from "./lesson_keys.js";
 import { expectPage, navigate } from "./navigation.js";
+import { startSections } from "./section_menu.js";
 import { explainTerms } from "./terms.js";
 import { keepCharactersWhole } from "./whole_characters.js";
 
@@ -25,6 +26,7 @@ export function pageHelpers(_, { node, answer }) {
   navigate();
   keepCharactersWhole();
   reachFormulas();
+  startSections();
   stepByKeys();
   explainTerms((lesson) => openLesson(lesson));
 }

@@ -27,14 +27,26 @@ export const fixed = (value, digits) =>
     .replace(/^-(?=[0.]*$)/, "")
     .replace("-", "−");
 
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+/** From this size on a number that rounds to 0 gets further decimals, as its neighbours have decimals too. */
+const LEAST_DECIMAL = 1e-4;
+
 /** A number of any size, written briefly. @param {number} value */
 export function format(value, digits = 2) {
   if (Number.isNaN(value)) return "not a number";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
   const size = Math.abs(value);
   const tiny = size > 0 && size < 0.5 * 10 ** -digits;
-  if (tiny) return value.toExponential(1).replaceAll("-", "−");
+  if (tiny && size >= LEAST_DECIMAL) return fixed(value, 1 - Math.floor(Math.log10(size)));
+  if (tiny) return inPowersOfTen(value);
   return fixed(value, size >= 100 ? Math.min(digits, 1) : digits);
+}
+
+/** "1.2·10⁻⁷". @param {number} value */
+function inPowersOfTen(value) {
+  const [factor, power] = value.toExponential(1).replace("-", "−").split("e");
+  const raised = [...power.replace("−", "-")].map((sign) => SUPERSCRIPTS[Number(sign)] ?? "⁻").join("");
+  return `${factor}·10${raised}`;
 }
 
 /**

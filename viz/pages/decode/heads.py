@@ -24,7 +24,7 @@ PREFIX = "beam_"
 """Prefix of this viewer's choices, so that they don't change Explore's."""
 
 
-def heads_section(sentence: SentenceRun, run: Run, node: BeamNode) -> None:
+def draw_heads(sentence: SentenceRun, run: Run, node: BeamNode) -> None:
     """Draw where each head looks from the position at which the node's token was chosen.
 
     Args:
@@ -32,7 +32,6 @@ def heads_section(sentence: SentenceRun, run: Run, node: BeamNode) -> None:
         run: its run with a target that contains the node.
         node: the chosen node; the decoder's newest input is the token before it.
     """
-    st.header("Attention at this step")
     n_given = len(run.target_ids) - len(run.target.ids)  # the tokens that the decoder reads before the target
     row = n_given + node.position - 2
     has_source = run.encoder_input is not None

@@ -38,7 +38,7 @@ MOST_NAMED = 60
 _SEED = "sample_seed"
 
 
-def sampling_section(
+def draw_sampling(
     sentence: SentenceRun, run: Run, path: Sequence[BeamNode], prefix: tuple[int, ...], limit: int
 ) -> None:
     """Draw the distribution that the last node of a path was chosen from, and a sampled sentence.
@@ -50,7 +50,6 @@ def sampling_section(
         prefix: ids that the sampled sentence starts with.
         limit: length of the longest prefix that a search can start from.
     """
-    st.header("The next token")
     before = [node.token_id for node in path[1:-1]]
     so_far = sentence.loaded.target.decode(before)
     read = ["the prompt"] if sentence.config.kind == "decoder-only" else []

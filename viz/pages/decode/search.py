@@ -1,6 +1,8 @@
-"""The search: its tree, step by step, and the attention and probabilities at the chosen node."""
+"""The search: its tree, and the attention and the probabilities at the step that is chosen in it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -9,11 +11,12 @@ from transformer.decoding.beam_tree import BeamNode, BeamTree
 from transformer.decoding.beam_tree import beam_tree as search_step_by_step
 from transformer.loaded import GenerationSettings
 from transformer.model_input import no_repeat_ngram_size
+from transformer.run import Run
 from viz.address import remembered, whole_numbers
-from viz.components.beam_tree import Place, TreeSelection, beam_tree
-from viz.figures.labels import visible_in_full
-from viz.pages.decode.heads import heads_section
-from viz.pages.decode.sampling import sampling_section
+from viz.components.beam_tree import Chosen, TreeSelection, beam_tree
+from viz.figures.labels import visible, visible_in_full
+from viz.pages.decode.heads import draw_heads
+from viz.pages.decode.sampling import draw_sampling
 from viz.pages.decode.session import (
     Search,
     current_prefix,
@@ -31,26 +34,96 @@ from viz.widgets import follow_default, pick, set_choice
 
 BEAM_SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
 NO_REPEAT_SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-_NODE, _STEP, _NO_REPEAT = "beam_node", "beam_step", "beam_no_repeat"
+_NODE, _PATH, _NO_REPEAT = "beam_node", "beam_path", "beam_no_repeat"
 _OWN, _YOURS = "The model's own", "Yours"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A search and its tree.
+
+    Attributes:
+        search: what was searched for, and how.
+        tree: what was found.
+        limit: length of the longest prefix that a search can start from.
+    """
+
+    search: Search
+    tree: BeamTree
+    limit: int
 
 
 @st.fragment
 def search_section(sentence: SentenceRun) -> None:
-    """Draw the section; a choice in it redraws only this section."""
+    """Draw the settings and the tree; a choice in the section redraws only this section."""
     st.header("The search")
+    found = _found(sentence)
+    if found is not None:
+        _words_on_search(sentence, found.search)
+        _prefix_line(sentence, found.search)
+        _tree(sentence, found)
+
+
+@st.fragment
+def attention_section(sentence: SentenceRun) -> None:
+    """Draw where the heads look at the chosen step; a choice in the section redraws only this section."""
+    st.header("Attention at this step")
+    body = st.container()
+    found = _found_by_folded_settings(sentence)
+    if found is None:
+        return
+    with body:
+        node = _step(sentence, found)
+        if node.parent is not None:
+            draw_heads(sentence, _run_through(found, node), node)
+
+
+@st.fragment
+def next_token_section(sentence: SentenceRun) -> None:
+    """Draw the distribution of the chosen step; a choice in the section redraws only this section."""
+    st.header("The next token")
+    body = st.container()
+    found = _found_by_folded_settings(sentence)
+    if found is None:
+        return
+    with body:
+        node = _step(sentence, found)
+        if node.parent is not None:
+            path = found.tree.path(node.index)
+            draw_sampling(sentence, _run_through(found, node), path, found.search.prefix, found.limit)
+
+
+def _found(sentence: SentenceRun) -> Found | None:
+    """Draw the settings, and search; None if that fails, and the page then says why."""
     limit = longest_prefix(sentence.choice, sentence.text)
     search = _search(sentence, limit)
     tree = run_or_warn(lambda: tree_of(search), "Searching …")
-    if tree is None:
-        return
-    _prefix_line(sentence, search)
-    node = _tree(sentence, search, tree, limit)
-    if node.parent is None:
-        return
-    at_node = run_of_ids(search.choice, search.text, _ids_through(tree, node))
-    heads_section(sentence, at_node, node)
-    sampling_section(sentence, at_node, tree.path(node.index), search.prefix, limit)
+    return None if tree is None else Found(search, tree, limit)
+
+
+def _found_by_folded_settings(sentence: SentenceRun) -> Found | None:
+    with st.expander("Settings of the search"):
+        return _found(sentence)
+
+
+def _step(sentence: SentenceRun, found: Found) -> BeamNode:
+    """Draw the tokens of the hypothesis through the chosen node, to choose another step."""
+    _prefix_line(sentence, found.search)
+    tree, node = found.tree, _chosen_node(found)
+    path = {step.index: step for step in _hypothesis(tree, node)[1:]}
+    if not path:
+        return node
+
+    def name(index: int) -> str:
+        step = path[index]
+        return f"{step.position - 1}: {visible(sentence.loaded.target.token(step.token_id))}"
+
+    def choose() -> None:
+        set_choice(_NODE, str(st.session_state[_PATH]))
+
+    st.session_state[_PATH] = node.index
+    st.segmented_control("Step", list(path), key=_PATH, format_func=name, required=True, on_change=choose)
+    return node
 
 
 def _search(sentence: SentenceRun, limit: int) -> Search:
@@ -122,7 +195,7 @@ def _chosen_no_repeat(column: DeltaGenerator, sentence: SentenceRun) -> int:
     return chosen
 
 
-def _prefix_line(sentence: SentenceRun, search: Search) -> None:
+def _words_on_search(sentence: SentenceRun, search: Search) -> None:
     unit = sentence.unit
     prose(
         f"At each step every kept hypothesis is continued with every {unit}; the {search.beam_size} "
@@ -131,6 +204,10 @@ def _prefix_line(sentence: SentenceRun, search: Search) -> None:
         f"Continuations are compared by score: the sum of the log-probabilities of all {unit}s so far, "
         "divided by the length penalty. Those below the line in a column scored too low."
     )
+
+
+def _prefix_line(sentence: SentenceRun, search: Search) -> None:
+    """Say after which tokens the search starts, if the user chose some, and offer the way back."""
     if not search.prefix:
         return
     begin = sentence.loaded.target.decode(search.prefix)
@@ -140,15 +217,13 @@ def _prefix_line(sentence: SentenceRun, search: Search) -> None:
         st.button("From the beginning", key="beam_anew", on_click=search_from_the_beginning)
 
 
-def _tree(sentence: SentenceRun, search: Search, tree: BeamTree, limit: int) -> BeamNode:
-    """Draw the tree and return the chosen node."""
-    drawn = draw_tree(tree, sentence.loaded.target, beam_size=search.beam_size, limit=limit)
-    place = _place(search, tree)
+def _tree(sentence: SentenceRun, found: Found) -> None:
+    tree = found.tree
+    drawn = draw_tree(tree, sentence.loaded.target, beam_size=found.search.beam_size, limit=found.limit)
 
     def choose(selection: TreeSelection) -> None:
-        if isinstance(selection, Place):
+        if isinstance(selection, Chosen):
             set_choice(_NODE, str(selection.node))
-            set_choice(_STEP, str(selection.step))
         elif drawn.nodes[selection.node].is_open:
             search_after([node.token_id for node in tree.path(selection.node)[1:]])
 
@@ -158,38 +233,36 @@ def _tree(sentence: SentenceRun, search: Search, tree: BeamTree, limit: int) -> 
         given=tree.n_given,
         cuts=drawn.cuts,
         more=drawn.more,
-        place=place,
+        selected=_chosen_node(found).index,
         colors=sentence.theme,
         key="beam_tree",
         title="The beam search",
         on_select=choose,
     )
     computed_by(search_step_by_step)
-    return tree.nodes[place.node]
 
 
-def _place(search: Search, tree: BeamTree) -> Place:
-    """The user's place in the tree; initially the best sentence's first token, after the last step."""
-    last = tree.nodes[-1].position
-    best = tree.path(tree.leaves[0])[min(tree.n_given, last)].index
-    node = _position(_NODE, search, len(tree.nodes), best)
-    step = _position(_STEP, search, last + 1, last)
-    return Place(node, max(step, tree.nodes[node].position, min(tree.n_given, last)))
-
-
-def _position(name: str, search: Search, length: int, default: int) -> int:
-    """Read an index below `length` from the address; the default for anything else."""
-    match whole_numbers(remembered(name, str(default), search)):
-        case [position] if position < length:
-            return position
+def _chosen_node(found: Found) -> BeamNode:
+    """The user's node: initially the first token that the search chose for the best hypothesis."""
+    tree = found.tree
+    default = tree.path(tree.leaves[0])[min(tree.n_given, tree.nodes[-1].position)]
+    match whole_numbers(remembered(_NODE, str(default.index), found.search)):
+        case [index] if 0 < index < len(tree.nodes):
+            return tree.nodes[index]
     return default
 
 
-def _ids_through(tree: BeamTree, node: BeamNode) -> tuple[int, ...]:
-    """The ids of a sentence that passes through a node, without its end token.
+def _run_through(found: Found, node: BeamNode) -> Run:
+    """The run of a hypothesis through a node.
 
-    Later tokens don't affect earlier ones, so one run of the model serves all nodes of a sentence.
+    Later tokens don't affect earlier ones, so one run of the model serves all nodes of a hypothesis.
     """
+    ids = tuple(step.token_id for step in _hypothesis(found.tree, node)[1:] if not step.ends)
+    return run_of_ids(found.search.choice, found.search.text, ids)
+
+
+def _hypothesis(tree: BeamTree, node: BeamNode) -> tuple[BeamNode, ...]:
+    """The nodes of a hypothesis through a node: a returned one, or else the best continuation."""
     returned = (leaf for leaf in tree.leaves if node in tree.path(leaf))
     end = next(returned, None)
     if end is None:
@@ -197,4 +270,4 @@ def _ids_through(tree: BeamTree, node: BeamNode) -> tuple[int, ...]:
         for child in tree.nodes[node.index + 1 :]:
             continues = child.parent == end and child.fate != "pruned"
             end = child.index if continues else end
-    return tuple(step.token_id for step in tree.path(end)[1:] if not step.ends)
+    return tree.path(end)

@@ -13,7 +13,7 @@ MOST_TOKENS = 60
 st.title("Lab")
 st.markdown(
     "Mistakes that published implementations of the Transformer make. Each is made here in the chosen model, "
-    "with its own weights and on your sentence, beside the model as it should be."
+    "with its own weights and on your sentence, next to the model as it should be."
 )
 mode = pick_mode()
 sentence = sentence_box(with_target=False, most_tokens=MOST_TOKENS)

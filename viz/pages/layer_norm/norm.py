@@ -50,18 +50,22 @@ def norm_section(sentence: SentenceRun) -> None:
     inside = "" if head is None else f", those of head {head} (all heads share γ)"
     norm, words = norm_numbers(model, trace, record.path, head), NORMS[sentence.config.norm]
     _, normalized, after = norm.stages
+    made = f"{_filled(words.made, norm, after)}: the squares"
+    caption = words.learned
+    if norm.is_initial:
+        made = f"{words.initial}, so each square lies inside its diamond"
+        caption = f"{words.initial}: not trained yet."
     dimension = _pick_dimension(len(norm.gamma))
     explain(
         what=f"The norm `{record.path}` sees {len(norm.tokens)} tokens of {len(norm.gamma)} numbers "
         f"each{inside}. It {words.what}: tokens do not affect each other, nor do the sentences of a batch.",
         formula=_formula(norm, words.formula, max(token, 0), dimension),
-        look=f"the diamonds: {_filled(words.look, norm, normalized)}. "
-        f"{_filled(words.made, norm, after)}: the squares.",
+        look=f"the diamonds: {_filled(words.look, norm, normalized)}. {made}.",
         computed=type(model.get_submodule(record.path)).forward,
         path=record.path,
     )
     name = record.path.replace(".", "-") + ("" if head is None else f"-head{head}")
-    _figures(name, norm, token, words.learned, sentence.theme)
+    _figures(name, norm, token, caption, sentence.theme)
 
 
 def _pick(trace: Trace) -> tuple[NormRecord, int]:
@@ -126,7 +130,7 @@ def _filled(text: str, norm: NormNumbers, stage: str) -> str:
     return text.format(mean=span(norm.means[stage]), spread=span(norm.spreads[stage]))
 
 
-def _figures(slug: str, norm: NormNumbers, token: int, learned: str, theme: Theme) -> None:
+def _figures(slug: str, norm: NormNumbers, token: int, parameters: str, theme: Theme) -> None:
     show(
         statistics_figure(norm, theme=theme),
         name=f"norm-statistics-{slug}",
@@ -146,6 +150,6 @@ def _figures(slug: str, norm: NormNumbers, token: int, learned: str, theme: Them
         show(
             parameters_figure(norm, theme=theme),
             name=f"norm-gamma-beta-{slug}",
-            caption=learned,
+            caption=parameters,
             key="norm_gamma_beta",
         )

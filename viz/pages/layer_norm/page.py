@@ -1,11 +1,14 @@
 """Layer norm: what it does to each token, and how it keeps the residual stream in bounds."""
 
+from functools import partial
+
 import streamlit as st
 
 from viz.pages.layer_norm.norm import norm_section
 from viz.pages.layer_norm.residual import pre_and_post_section, residual_section
 from viz.pages.layer_norm.words import NORMS
 from viz.pages.shared.explain import prose
+from viz.pages.shared.sections import sections
 from viz.pages.shared.sentence import sentence_box
 from viz.session import current_model
 
@@ -16,6 +19,10 @@ prose(
 )
 sentence = sentence_box()
 if sentence is not None:
-    norm_section(sentence)
-    residual_section(sentence)
-    pre_and_post_section(sentence)
+    sections(
+        {
+            "One norm": partial(norm_section, sentence),
+            "Residual stream": partial(residual_section, sentence),
+            "Before training": partial(pre_and_post_section, sentence),
+        }
+    )

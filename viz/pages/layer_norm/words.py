@@ -17,6 +17,7 @@ class NormWords:
         look: what to notice in the normalized numbers, with placeholders for their `mean` and `spread`.
         made: the effect of gamma and beta, with the same placeholders for the numbers after them.
         learned: caption of the picture of gamma and beta.
+        initial: says that gamma and beta have the values that training starts from.
     """
 
     name: str
@@ -26,6 +27,7 @@ class NormWords:
     look: str
     made: str
     learned: str
+    initial: str
 
 
 LAYER_NORM = (
@@ -36,6 +38,7 @@ MADE = "The learned γ and β turn these into a mean of {mean} and a deviation o
 GAMMA_BETA = (
     "The learned scale γ and shift β of each dimension; the dashed lines mark their values before training."
 )
+INITIAL = "γ is 1 and β is 0 in every dimension, as at initialisation"
 NORMS = {
     "layer": NormWords(
         name="LayerNorm",
@@ -46,6 +49,7 @@ NORMS = {
         "{spread}",
         made=MADE,
         learned=GAMMA_BETA,
+        initial=INITIAL,
     ),
     "layer_unbiased": NormWords(
         name="LayerNorm",
@@ -58,6 +62,7 @@ NORMS = {
         "{spread}: near 1, because the unbiased deviation is slightly larger than the one drawn",
         made=MADE,
         learned=GAMMA_BETA,
+        initial=INITIAL,
     ),
     "rms": NormWords(
         name="RMSNorm",
@@ -70,6 +75,7 @@ NORMS = {
         "their mean is not subtracted ({mean})",
         made="The learned γ turns these into a mean of {mean} and a root mean square of {spread}",
         learned="The learned scale γ of each dimension; the dashed line marks its value before training.",
+        initial="γ is 1 in every dimension, as at initialisation",
     ),
 }
 """By `TransformerConfig.norm`."""

@@ -81,12 +81,13 @@ def batch_section(batch: BatchRun) -> None:
         name = NAMES[stack]
         st.markdown(f"**The {name}**, read by the {stack}" if len(present) > 1 else "What the model reads")
         padding = padding_of(trace, stack)
-        show(
-            batch_figure(trace, stack, theme=batch.theme, columns=columns),
-            name=f"batch-{name}",
-            caption=_caption(padding, has_padding=batch.has_padding),
-            key=f"batch_{name}",
-        )
+        with st.container(key=f"wide_batch_{name}"):
+            show(
+                batch_figure(trace, stack, theme=batch.theme, columns=columns),
+                name=f"batch-{name}",
+                caption=_caption(padding, has_padding=batch.has_padding),
+                key=f"batch_{name}",
+            )
     if not batch.has_padding and len(trace.tgt_tokens) > 1:
         st.markdown(
             "This model has no padding token, so no mask closes the filler after the shorter sentences, "

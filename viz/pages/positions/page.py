@@ -1,13 +1,17 @@
 """Positions: how the paper encodes a token's position, and how the chosen model does."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from viz.pages.positions.relative import bias_section
-from viz.pages.positions.rotary import rotary_section
-from viz.pages.positions.sinusoidal import encoding_section
+from viz.pages.positions.rotary import products_section, rotary_section
+from viz.pages.positions.sinusoidal import encoding_sections
 from viz.pages.positions.sizes import sizes_section
 from viz.pages.shared.explain import prose
-from viz.pages.shared.sentence import sentence_box
+from viz.pages.shared.sections import sections
+from viz.pages.shared.sentence import SentenceRun, sentence_box
 from viz.session import current_model, current_theme
 
 KINDS = {
@@ -22,6 +26,13 @@ KINDS = {
 }
 """By `TransformerConfig.positions`; each text follows the sentence about the paper."""
 
+
+def _of_sentence(section: Callable[[SentenceRun], None]) -> None:
+    sentence = sentence_box()
+    if sentence is not None:
+        section(sentence)
+
+
 loaded, theme = current_model(), current_theme()
 kind = loaded.model.config.positions
 st.title("Positions")
@@ -30,18 +41,18 @@ prose(
     "depends only on the position is added to each token's embedding. In the paper it consists of sines and "
     f"cosines of different wavelengths (section 3.5).{KINDS[kind]}"
 )
+paper = encoding_sections(loaded, theme)
 if kind in ("sinusoidal", "learned"):
-    st.header("The encoding of the paper")
-    encoding_section(loaded, theme)
-    st.header("Encoding and embeddings of the sentence")
-    sentence = sentence_box()
-    if sentence is not None:
-        sizes_section(sentence)
+    sections(paper | {"In the sentence": partial(_of_sentence, sizes_section)})
+elif kind == "relative":
+    sections({"Relative bias": partial(_of_sentence, bias_section)} | paper)
+elif kind == "rotary":
+    sections(
+        {
+            "Angles": partial(_of_sentence, rotary_section),
+            "Products": partial(_of_sentence, products_section),
+        }
+        | paper
+    )
 else:
-    if kind != "none":
-        st.header("Positions in the chosen model")
-        sentence = sentence_box()
-        if sentence is not None:
-            bias_section(sentence) if kind == "relative" else rotary_section(sentence)
-    st.header("The encoding of the paper")
-    encoding_section(loaded, theme)
+    sections(paper)

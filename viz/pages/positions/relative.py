@@ -19,6 +19,7 @@ from viz.widgets import HEAD, pick, pick_button
 @st.fragment
 def bias_section(sentence: SentenceRun) -> None:
     """Draw the biases of one stack; a choice in the section redraws only this section."""
+    st.header("Positions in the chosen model")
     trace, model = sentence.run.trace, sentence.loaded.model
     stack, head = _pick(stacks(trace), sentence.config.n_heads)
     table = relative_bias(model, stack)

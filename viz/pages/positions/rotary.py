@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.attention_maps import attention_record, attentions, n_layers
 from transformer.analysis.positions import rotary_layer
@@ -22,14 +24,14 @@ from viz.widgets import HEAD, pick, pick_query
 
 @st.fragment
 def rotary_section(sentence: SentenceRun) -> None:
-    """Draw the angles and one head's products; a choice in the section redraws only this section."""
+    """Draw how one pair is turned, and the angles of all; a choice redraws only this section."""
+    st.header("Positions in the chosen model")
     config, trace = sentence.config, sentence.run.trace
-    attention = attentions(trace)[0]
-    layer, head, query, pair = _pick(sentence, n_layers(trace, attention))
-    record = attention_record(trace, attention, layer)
+    layer, head, query, pair = _pick(sentence)
+    record = attention_record(trace, attentions(trace)[0], layer)
     rotary = rotary_layer(config, trace, layer)
     if rotary is None:
-        st.info(f"Layer {layer} turns nothing: its attention knows no positions. Choose another layer.")
+        _no_turn(layer)
         return
     n_turned = 2 * len(rotary.lengths)
     before = trace[f"{record.path}.q_unrotated"][0, head, query].numpy()
@@ -68,20 +70,31 @@ def rotary_section(sentence: SentenceRun) -> None:
         + _on_stretching(config, rotary.base),
         key="rotary_wavelengths",
     )
-    _products(sentence, record.path, head, query)
 
 
-def _pick(sentence: SentenceRun, layers: int) -> tuple[int, int, int, int]:
-    config, trace = sentence.config, sentence.run.trace
-    columns = st.columns(4)
+def _pick(sentence: SentenceRun) -> tuple[int, int, int, int]:
+    *columns, last = st.columns(4)
+    config = sentence.config
     n_pairs = (config.rotary_dims or config.d_head) // 2
+    return (
+        *_pick_query_of_head(sentence, columns),
+        pick(last.selectbox, "Pair i", range(n_pairs), key="rotary_pair"),
+    )
+
+
+def _pick_query_of_head(sentence: SentenceRun, columns: Sequence[DeltaGenerator]) -> tuple[int, int, int]:
+    trace = sentence.run.trace
+    layers = n_layers(trace, attentions(trace)[0])
     tokens = (trace.tgt_tokens or trace.src_tokens)[0]
     return (
         HEAD.pick_layer(columns[0].selectbox, layers),
-        HEAD.pick_head(columns[1].selectbox, config.n_heads),
+        HEAD.pick_head(columns[1].selectbox, sentence.config.n_heads),
         pick_query(columns[2].selectbox, tokens, len(tokens) - 1),
-        pick(columns[3].selectbox, "Pair i", range(n_pairs), key="rotary_pair"),
     )
+
+
+def _no_turn(layer: int) -> None:
+    st.info(f"Layer {layer} turns nothing: its attention knows no positions. Choose another layer.")
 
 
 def _on_parts(config: TransformerConfig) -> str:
@@ -132,11 +145,18 @@ def _formula(
     )
 
 
-def _products(sentence: SentenceRun, path: str, head: int, query: int) -> None:
-    """Draw the query's products with every key that it may attend to, before and after rotation."""
-    st.subheader("One query before and after turning")
+@st.fragment
+def products_section(sentence: SentenceRun) -> None:
+    """Draw a query's products with every key that it may attend to, before and after rotation."""
+    st.header("One query before and after turning")
+    trace = sentence.run.trace
+    layer, head, query = _pick_query_of_head(sentence, st.columns(3))
+    path = attention_record(trace, attentions(trace)[0], layer).path
+    if rotary_layer(sentence.config, trace, layer) is None:
+        _no_turn(layer)
+        return
     show(
-        products_figure(sentence.run.trace, path, head, query, theme=sentence.theme),
+        products_figure(trace, path, head, query, theme=sentence.theme),
         name=f"rotary-products-{path}-head{head}-query{query}",
         caption="The product of the query with each key that it may look at; at the query's own position "
         "both are equal.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -93,25 +95,18 @@ class Encoding:
         return 2 * self.pair, 2 * self.pair + 1
 
 
-@st.fragment
-def encoding_section(loaded: LoadedModel, theme: Theme) -> None:
-    """Draw the sliders and the encoding, in the layout of a model; a slider redraws only this section."""
+def encoding_sections(loaded: LoadedModel, theme: Theme) -> dict[str, Callable[[], None]]:
+    """The sections about the encoding in the layout of a model, by name; each has the sliders."""
     config = loaded.model.config
-    encoding = _sliders(config.sinusoid_layout if config.positions == "sinusoidal" else "interleaved", theme)
-    explain(
-        what=f"Each of the {encoding.length} positions gets {encoding.width} numbers, its positional "
-        f"encoding. {PAIRS[encoding.layout]} form a pair: the sine and the cosine of the same angle. The "
-        "angle grows with the position, faster in the first pairs than in the last.",
-        formula=_formula(encoding),
-        look="how the first dimensions tell neighbours apart while the last ones hardly move: together "
-        "they tell the position as the hands of a clock tell the time, from the second hand to the "
-        "hour hand.",
-        computed=sinusoidal_encoding,
-    )
-    _curves(encoding)
-    _map(encoding)
-    _similarity(encoding)
-    _wavelengths(encoding)
+    layout = config.sinusoid_layout if config.positions == "sinusoidal" else "interleaved"
+    parts = {"Encoding": _curves, "Map": _map, "Similarity": _similarity, "Wavelengths": _wavelengths}
+    return {name: partial(_section, part, layout, theme) for name, part in parts.items()}
+
+
+@st.fragment
+def _section(part: Callable[[Encoding], None], layout: SinusoidLayout, theme: Theme) -> None:
+    """Draw the sliders and one part; a slider redraws only this section."""
+    part(_sliders(layout, theme))
 
 
 def _sliders(layout: SinusoidLayout, theme: Theme) -> Encoding:
@@ -148,6 +143,17 @@ def _formula(encoding: Encoding) -> str:
 
 
 def _curves(encoding: Encoding) -> None:
+    st.header("The encoding of the paper")
+    explain(
+        what=f"Each of the {encoding.length} positions gets {encoding.width} numbers, its positional "
+        f"encoding. {PAIRS[encoding.layout]} form a pair: the sine and the cosine of the same angle. The "
+        "angle grows with the position, faster in the first pairs than in the last.",
+        formula=_formula(encoding),
+        look="how the first dimensions tell neighbours apart while the last ones hardly move: together "
+        "they tell the position as the hands of a clock tell the time, from the second hand to the "
+        "hour hand.",
+        computed=sinusoidal_encoding,
+    )
     st.subheader("Curves of single dimensions")
     forget_choice("pe_dimensions", lambda chosen: all(dimension < encoding.width for dimension in chosen))
     dimensions = st.multiselect(
@@ -170,7 +176,7 @@ def _curves(encoding: Encoding) -> None:
 
 
 def _map(encoding: Encoding) -> None:
-    st.subheader("Every position, every dimension")
+    st.header("Every position, every dimension")
     _show(
         figures.encoding_map(encoding.values, theme=encoding.theme, marked=encoding.position),
         "map",
@@ -181,7 +187,7 @@ def _map(encoding: Encoding) -> None:
 
 
 def _similarity(encoding: Encoding) -> None:
-    st.subheader("Similarity of two positions")
+    st.header("Similarity of two positions")
     angles = 2 * np.pi / encoding.wavelengths
     one_apart = float(np.cos(angles).mean())
     explain(
@@ -205,7 +211,7 @@ def _similarity(encoding: Encoding) -> None:
 
 
 def _wavelengths(encoding: Encoding) -> None:
-    st.subheader("Wavelengths")
+    st.header("Wavelengths")
     lengths = encoding.wavelengths
     slow = int((lengths > encoding.length).sum())
     explain(

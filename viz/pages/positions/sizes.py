@@ -26,6 +26,7 @@ INPUTS = {"src_embedding": "Encoder input", "tgt_embedding": "Decoder input"}
 @st.fragment
 def sizes_section(sentence: SentenceRun) -> None:
     """Draw the lengths in one run; a choice in the section redraws only this section."""
+    st.header("Encoding and embeddings of the sentence")
     trace, config = sentence.run.trace, sentence.config
     left, right = st.columns([2, 3])
     inputs = {path: label for path, label in INPUTS.items() if f"{path}.tokens" in trace}
