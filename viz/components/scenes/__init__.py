@@ -18,6 +18,7 @@ def scenes_panel(
     *,
     here: str,
     can_keep: bool,
+    pictures: Sequence[str],
     revision: int,
     steps: int,
     note: str,
@@ -30,9 +31,11 @@ def scenes_panel(
     """Draw the panel.
 
     Args:
-        scenes: for each, its data under "scene", its "title", and any missing model under "lack".
+        scenes: for each, its data under "scene", its "title", "sentence" and names of its "pictures", and any
+            missing model under "lack".
         here: this page's path in the navigation.
         can_keep: True if views of this page can be saved.
+        pictures: names of this page's own picture.
         revision: number of changes to the scenes; at 0 the browser reports those that it remembers.
         steps: number of runs that took everything from the address, which tells the browser that a scene
             has been opened.
@@ -46,7 +49,7 @@ def scenes_panel(
     data = {"scenes": list(scenes), "here": here, "canKeep": can_keep, "revision": revision}
     _renderer(
         key=key,
-        data=data | {"steps": steps, "note": note, "colors": color_data(colors)},
+        data=data | {"pictures": list(pictures), "steps": steps, "note": note, "colors": color_data(colors)},
         on_keep_change=reporter(key, "keep", on_keep),
         on_restore_change=reporter(key, "restore", on_restore),
         on_large_change=reporter(key, "large", on_type),

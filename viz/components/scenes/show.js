@@ -8,7 +8,7 @@ import { clamp } from "../shared/numbers.js";
 import { addressOf, baseOf, isLarge } from "./address.js";
 import { Bar, toggleFullScreen } from "./bar.js";
 import page from "./page.css";
-import { Hold, placeOf } from "./place.js";
+import { Picture } from "./picture.js";
 import { REQUEST } from "./request.js";
 import { Visit } from "./visit.js";
 
@@ -27,7 +27,7 @@ class Show {
   /** @type {(large: boolean) => void} */
   setLarge = () => {};
   visit = new Visit();
-  hold = new Hold();
+  picture = new Picture();
   bar = new Bar({
     next: () => this.step(1),
     previous: () => this.step(-1),
@@ -87,20 +87,22 @@ class Show {
   }
 
   /** @param {ListedScene} listed @param {boolean} large @param {boolean} isNew */
-  go({ scene }, large, isNew) {
-    this.hold.hold(scene.place ?? null);
+  go({ scene, pictures }, large, isNew) {
     this.visit.go(addressOf(scene, this.base, large), isNew);
+    this.picture.want(this.at < 0 && !scene.place ? [] : pictures, this.at >= 0);
+    this.visit.afterwards(() => this.picture.lookAfresh());
   }
 
   /** End the show at the current scene. */
   end() {
     if (this.at < 0) return;
-    const place = placeOf();
+    const pictures = this.scenes[this.at]?.pictures ?? [];
     this.at = -1;
     this.bar.close();
     delete document.documentElement.dataset.showing;
     if (document.fullscreenElement) document.exitFullscreen();
-    this.hold.hold(place);
+    this.picture.release();
+    this.picture.want(pictures, false);
     if (!this.wasLarge) this.visit.afterwards(() => this.at < 0 && this.setLarge(false));
     this.from?.focus();
   }
@@ -123,7 +125,7 @@ class Show {
     if (this.at < 0) return;
     this.wasLarge = true;
     this.end();
-    this.hold.release();
+    this.picture.release();
   }
 
   /** @param {KeyboardEvent} event */

@@ -13,6 +13,7 @@ from viz.pages.scenes.session import (
     revision,
     scene_data,
 )
+from viz.scenes import PICTURES
 from viz.session import LARGE, current_theme
 from viz.widgets import set_choice
 
@@ -28,6 +29,7 @@ def panel(url_path: str) -> None:
         [scene_data(scene) for scene in kept_scenes()],
         here=url_path,
         can_keep=bool(page),
+        pictures=[*filter(None, (PICTURES.get(page),))],
         revision=revision(),
         steps=history_steps(),
         note=note(),

@@ -45,7 +45,7 @@ def revision() -> int:
 
 
 def note() -> str:
-    """Why the last view was not saved or the last change not made; "" if it was."""
+    """What the last view was saved as, or why it was not, or why the last change was not made."""
     return str(st.session_state.get(_NOTE, ""))
 
 
@@ -61,7 +61,7 @@ def keep_moment(page: str, moment: JSON) -> None:
 
     Args:
         page: one of `TITLES`.
-        moment: the caption and the scroll position, from the browser and so untrusted.
+        moment: the caption and the picture's name, from the browser and so untrusted.
     """
     try:
         if not isinstance(moment, dict):
@@ -74,6 +74,10 @@ def keep_moment(page: str, moment: JSON) -> None:
         st.session_state[_NOTE] = f"Not kept: {error}"
     else:
         put_scenes([*kept_scenes(), scene])
+        number = len(kept_scenes())
+        st.session_state[_NOTE] = (
+            f"Kept as scene {number}: {scene.title}. The page Scenes has all of them; Show presents them."
+        )
 
 
 def replace_scenes(changed: JSON) -> None:
@@ -94,8 +98,14 @@ def restore_scenes(remembered: JSON) -> None:
 
 
 def scene_data(scene: Scene) -> dict[str, Any]:
-    """A scene for the browser: its data, its title, and a message if its model is missing."""
-    return {"scene": scene.data(), "title": scene.title, "lack": lack(scene)}
+    """A scene for the browser: its data, what to say of it, and the names of its picture."""
+    return {
+        "scene": scene.data(),
+        "title": scene.title,
+        "sentence": scene.sentence,
+        "pictures": [*scene.pictures],
+        "lack": lack(scene),
+    }
 
 
 def lack(scene: Scene) -> str:
