@@ -1,15 +1,21 @@
 // @ts-check
 // A page's picture: what a scene keeps by name, and the only part of the page that a show leaves visible.
 
+import { clamp } from "../shared/numbers.js";
 import { isVisiting } from "./visit.js";
 
 const MAIN = '[data-testid="stMain"]';
-const DRAWN = '[data-testid="stPlotlyChart"], [data-testid^="stBidiComponent"]';
+const CHART = '[data-testid="stPlotlyChart"]';
+const DRAWN = `${CHART}, [data-testid^="stBidiComponent"]`;
 const KEYED = /(?:^|\s)st-key-([\w-]+)/;
 /** Helpers that draw nothing are lower than this, in pixels. */
 const LOWEST = 60;
-/** Space below a shown picture, in pixels. */
+/** Space around a shown picture, in pixels. */
 const MARGIN = 8;
+/** Most times that a picture is magnified. */
+const LARGEST = 1.5;
+/** Most times that a picture is laid out wider than the window. */
+const WIDEST = 1.6;
 
 const main = () => /** @type {HTMLElement | null} */ (document.querySelector(MAIN));
 
@@ -60,6 +66,10 @@ export class Picture {
   isAlone = false;
   /** @type {HTMLElement | null} */
   element = null;
+  /** The element itself or the chart in it. @type {HTMLElement | null} */
+  scaled = null;
+  /** The size of the window that the picture's width was chosen for. */
+  room = "";
 
   constructor() {
     this.sized = new ResizeObserver(() => this.fit());
@@ -102,16 +112,22 @@ export class Picture {
   /** @param {HTMLElement | null} element */
   mark(element) {
     if (element === this.element) return;
-    if (this.element) {
+    if (this.element && this.scaled) {
       delete this.element.dataset.picture;
-      for (const name of ["width", "zoom", "transform", "margin"]) this.element.style.removeProperty(name);
+      for (const name of ["width", "zoom", "transform", "margin"]) {
+        this.element.style.removeProperty(name);
+        this.scaled.style.removeProperty(name);
+      }
     }
     this.sized.disconnect();
     this.element = element;
+    this.room = "";
     if (!element) return;
-    // A Plotly chart finds the pointer under a transform, our own views under a zoom.
-    const isChart = element.querySelector('[data-testid="stPlotlyChart"]');
-    element.dataset.picture = isChart ? "chart" : "view";
+    // A Plotly chart finds the pointer under a transform, our own views under a zoom. Streamlit makes a chart as wide
+    // as its element appears, so the element of a single chart must not be transformed itself.
+    const chart = /** @type {HTMLElement | null} */ (element.querySelector(CHART));
+    element.dataset.picture = chart ? "chart" : "view";
+    this.scaled = element.dataset.testid === "stElementContainer" && chart ? chart : element;
     this.sized.observe(element);
     this.fit();
   }
@@ -121,19 +137,28 @@ export class Picture {
     const [element, within] = [this.element, main()];
     if (!element || !within || !element.offsetHeight) return;
     const { style } = element;
-    const room = within.getBoundingClientRect();
-    const [width, height] = [
-      Math.max(element.offsetWidth, element.scrollWidth),
-      Math.max(element.offsetHeight, element.scrollHeight),
+    const room = [
+      within.clientWidth - 2 * MARGIN,
+      innerHeight - within.getBoundingClientRect().top - 2 * MARGIN,
     ];
-    const space = [within.clientWidth - 2 * MARGIN, innerHeight - room.top - 2 * MARGIN];
-    const scale = Math.min(1, space[0] / width, space[1] / height);
-    style.width = `${width}px`;
+    const size = [element.scrollWidth, Math.max(element.offsetHeight, element.scrollHeight)];
+    const scale = clamp(Math.min(room[0] / size[0], room[1] / size[1]), 0, LARGEST);
+    // A picture that is scaled down has room for more width, which may make it lower; the other way round for one
+    // that is scaled up. Its size is then observed once more.
+    if (this.room !== String(room)) {
+      this.room = String(room);
+      const wanted = size[0] > element.offsetWidth ? 1 : clamp(room[1] / size[1], 1 / WIDEST, LARGEST);
+      const before = element.offsetWidth;
+      style.width = `${room[0] / wanted}px`;
+      if (element.offsetWidth !== before) return;
+    }
+    const left = Math.max(0, room[0] - scale * size[0]) / 2;
     if (element.dataset.picture === "view") {
       style.zoom = String(scale);
+      style.margin = `0 0 0 ${left / scale}px`;
     } else {
-      style.transform = `scale(${scale})`;
-      style.margin = `0 ${(scale - 1) * width}px ${(scale - 1) * height}px 0`;
+      if (this.scaled) this.scaled.style.transform = `scale(${scale})`;
+      style.margin = `0 ${(scale - 1) * size[0]}px ${(scale - 1) * size[1]}px ${left}px`;
     }
   }
 }
