@@ -96,6 +96,11 @@ class Scene:
         """The keys of the picture that it shows, in order of preference."""
         return tuple(filter(None, (self.place, PICTURES.get(self.page))))
 
+    @property
+    def is_still(self) -> bool:
+        """True if a saved page shows a still of its picture; False if it has the viewer with the run."""
+        return self.page != "explore" or self.pictures[0] != PICTURES["explore"]
+
     def data(self) -> dict[str, Any]:
         """The scene as JSON, without empty values."""
         choices = {

@@ -26,6 +26,7 @@ def scenes_panel(
     key: str,
     on_keep: Callable[[JSON], None],
     on_restore: Callable[[JSON], None],
+    on_page: Callable[[JSON], None],
     on_type: Callable[[JSON], None],
 ) -> None:
     """Draw the panel.
@@ -44,6 +45,7 @@ def scenes_panel(
         key: its identity on the page.
         on_keep: called with {"caption", "place"} when the user saves a scene.
         on_restore: called with the scenes that the browser remembers.
+        on_page: called with a still of each scene, or "", when all are to be saved as a page.
         on_type: called with True or False to switch large type.
     """
     data = {"scenes": list(scenes), "here": here, "canKeep": can_keep, "revision": revision}
@@ -52,5 +54,6 @@ def scenes_panel(
         data=data | {"pictures": list(pictures), "steps": steps, "note": note, "colors": color_data(colors)},
         on_keep_change=reporter(key, "keep", on_keep),
         on_restore_change=reporter(key, "restore", on_restore),
+        on_page_change=reporter(key, "page", on_page),
         on_large_change=reporter(key, "large", on_type),
     )

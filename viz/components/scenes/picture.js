@@ -1,7 +1,9 @@
 // @ts-check
 // A page's picture: what a scene keeps by name, and the only part of the page that a show leaves visible.
 
+import { isIdle } from "../shared/busy.js";
 import { clamp } from "../shared/numbers.js";
+import { stillOf } from "./still.js";
 import { isVisiting } from "./visit.js";
 
 const MAIN = '[data-testid="stMain"]';
@@ -16,6 +18,11 @@ const MARGIN = 8;
 const LARGEST = 1.5;
 /** Most times that a picture is laid out wider than the window. */
 const WIDEST = 1.6;
+/** A picture that has not changed for so long has been drawn. */
+const SETTLED_MILLISECONDS = 600;
+const PATIENCE_MILLISECONDS = 8000;
+
+const pause = () => new Promise((resume) => setTimeout(resume, 100));
 
 const main = () => /** @type {HTMLElement | null} */ (document.querySelector(MAIN));
 
@@ -107,6 +114,19 @@ export class Picture {
     const element = found ?? kept ?? (this.isAlone ? drawn()[0] : null) ?? null;
     if (this.isAlone) this.mark(element);
     else element?.scrollIntoView({ block: "center" });
+  }
+
+  /** A still of the picture once it has been drawn; "" if there is none. */
+  async still() {
+    let [before, since] = ["", Date.now()];
+    for (const start = since; Date.now() - start < PATIENCE_MILLISECONDS; await pause()) {
+      const box = this.scaled?.getBoundingClientRect();
+      const now =
+        this.element && box ? [box.width, box.height, this.element.querySelectorAll("*").length].join() : "";
+      if (now !== before || !isIdle()) [before, since] = [now, Date.now()];
+      else if (Date.now() - since > SETTLED_MILLISECONDS) return this.element ? stillOf(this.element) : "";
+    }
+    return this.element ? stillOf(this.element) : "";
   }
 
   /** @param {HTMLElement | null} element */

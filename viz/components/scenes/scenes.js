@@ -11,6 +11,7 @@ import { theShow } from "./show.js";
  * @property {string} title the page and the sentence
  * @property {string} sentence
  * @property {string[]} pictures names of the picture that it shows, in order of preference
+ * @property {boolean} isStill whether a saved page shows a still of it, and not the viewer with its run
  * @property {string} lack the missing model that it needs, or ""
  */
 /**
@@ -42,5 +43,5 @@ export default function (component) {
   const panel = panels.get(root) ?? new Panel(root);
   panels.set(root, panel);
   panel.update(component);
-  theShow().update(data, (large) => panel.send("large", large));
+  theShow().update(data, (name, value) => panel.send(name, value));
 }

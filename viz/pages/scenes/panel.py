@@ -9,6 +9,7 @@ from viz.pages.scenes.session import (
     kept_scenes,
     note,
     page_of,
+    request_page,
     restore_scenes,
     revision,
     scene_data,
@@ -37,5 +38,6 @@ def panel(url_path: str) -> None:
         key="scenes_panel",
         on_keep=lambda moment: keep_moment(page, moment),
         on_restore=restore_scenes,
+        on_page=request_page,
         on_type=lambda large: set_choice(LARGE, large is True),
     )

@@ -18,6 +18,7 @@ from viz.text_session import SYMBOLS, WORDS, boxes_of
 _SCENES = "scenes"
 _REVISION = "revision of the scenes"
 _NOTE = "note on the scenes"
+_STILLS = "stills for the page"
 _STEPS = "history steps"
 _FULL = (
     f"There is room for {MOST_SCENES} scenes. Delete some on the page Scenes, or save them as a file and "
@@ -47,6 +48,22 @@ def revision() -> int:
 def note() -> str:
     """What the last view was saved as, or why it was not, or why the last change was not made."""
     return str(st.session_state.get(_NOTE, ""))
+
+
+def request_page(stills: JSON) -> None:
+    """Have the page Scenes save all scenes as a page. To be called from a callback.
+
+    Args:
+        stills: one SVG per scene, "" for none, from the browser and so untrusted.
+    """
+    if isinstance(stills, list):
+        st.session_state[_STILLS] = tuple(each if isinstance(each, str) else "" for each in stills)
+
+
+def requested_stills() -> tuple[str, ...] | None:
+    """The stills for a page to be made now, once; None if none was requested."""
+    stills: tuple[str, ...] | None = st.session_state.pop(_STILLS, None)
+    return stills
 
 
 def history_steps() -> int:
@@ -104,6 +121,7 @@ def scene_data(scene: Scene) -> dict[str, Any]:
         "title": scene.title,
         "sentence": scene.sentence,
         "pictures": [*scene.pictures],
+        "isStill": scene.is_still,
         "lack": lack(scene),
     }
 
