@@ -25,11 +25,14 @@ class Subject:
         loaded: the model.
         run: of the sentence; the target, if any, is the model's own output.
         text: the sentence as typed.
+        turn: 0 in the app, where a lesson's questions follow one row. A worksheet, where all can be read at
+            once, asks each question in a turn of its own about another row, so that none answers another.
     """
 
     loaded: LoadedModel
     run: Run
     text: str
+    turn: int = 0
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
