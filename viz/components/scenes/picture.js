@@ -124,9 +124,9 @@ export class Picture {
       const now =
         this.element && box ? [box.width, box.height, this.element.querySelectorAll("*").length].join() : "";
       if (now !== before || !isIdle()) [before, since] = [now, Date.now()];
-      else if (Date.now() - since > SETTLED_MILLISECONDS) return this.element ? stillOf(this.element) : "";
+      else if (Date.now() - since > SETTLED_MILLISECONDS) return this.scaled ? stillOf(this.scaled) : "";
     }
-    return this.element ? stillOf(this.element) : "";
+    return this.scaled ? stillOf(this.scaled) : "";
   }
 
   /** @param {HTMLElement | null} element */
@@ -140,7 +140,7 @@ export class Picture {
       }
     }
     this.sized.disconnect();
-    this.element = element;
+    this.element = this.scaled = element;
     this.room = "";
     if (!element) return;
     // A Plotly chart finds the pointer under a transform, our own views under a zoom. Streamlit makes a chart as wide

@@ -55,7 +55,9 @@ class Plain {
 
 /** @param {HTMLElement} element */
 export function stillOf(element) {
-  const { width, height } = element.getBoundingClientRect();
+  const box = element.getBoundingClientRect();
+  const width = (box.width * element.scrollWidth) / element.offsetWidth;
+  const height = (box.height * element.scrollHeight) / element.offsetHeight;
   const plain = new Plain();
   try {
     const frame = document.createElement("div");
