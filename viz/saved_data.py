@@ -17,7 +17,7 @@ class SavedData:
 
     Attributes:
         what: the content as messages and the file itself name it, such as "scenes".
-        version: version of the format.
+        version: version of the format; files of earlier ones, which began at 1, are read too.
         largest: bytes of the largest file that is read.
     """
 
@@ -49,7 +49,7 @@ class SavedData:
             raise SavedDataError(
                 f"The file holds no {self.what}. Choose a file that Headlight has saved as {self.what}."
             )
-        if value.get("version") != self.version:
+        if value.get("version") not in range(1, self.version + 1):
             raise SavedDataError(
                 f"The file was saved by another version of Headlight, whose {self.what} this one can't read."
             )

@@ -22,20 +22,29 @@ LONGEST_CHOICES = 20_000
 """Characters of all choices together; sentences that a model can read are much shorter."""
 FILE = "headlight-scenes.json"
 """The default name of a file of scenes."""
-FILE_KIND = SavedData("scenes", version=1, largest=4_000_000)
+FILE_KIND = SavedData("scenes", version=2, largest=4_000_000)
 """Fits MOST_SCENES of the largest size, and can be read quickly."""
 _NAME = re.compile(r"(?!embed)[A-Za-z][\w -]{0,59}")
 """Excludes Streamlit's own `embed` and `embed_options`, which would remove the page's controls."""
 _LANDMARK = re.compile(r"#?[\w-]{1,120}")
-_FARTHEST = 10_000.0
+PICTURES: Mapping[str, str] = {
+    "explore": "viewer",
+    "learn": "lesson_step",
+    "step-by-step": "stage_pictures",
+    "lab": "lab_outputs",
+    "decode": "beam_tree",
+    "positions": "pe_map",
+    "masks": "masks",
+    "layer-norm": "norm_statistics",
+    "checkpoint": "architecture",
+}
+"""By page, the key of the element that a scene shows; on other pages it shows the first picture."""
 _SENTENCES = ("text", "numbers")
 _SENTENCES_OF = {"masks": ("batch", "number_batch"), "training": (), "checkpoint": ()}
 """By page, the choices that contain its sentence; for all other pages, `_SENTENCES`."""
 
 Choices: TypeAlias = Mapping[str, tuple[str, ...]]
 """The values in an address by name; a name may have several."""
-Place: TypeAlias = tuple[str, float]
-"""The element nearest to the top edge of the window, and its distance below that edge in rem."""
 
 
 class SceneError(SavedDataError):
@@ -51,14 +60,15 @@ class Scene:
         choices: every value in the address.
         caption: the user's own sentence about it; "" for none.
         checkpoint: label of the opened file or folder that it needs; "" for a model of the picker.
-        place: the scroll position; None for the top of the page.
+        place: the key of the picture that it shows; "" for the page's own. In files of version 1 any key
+            or, after a "#", heading: it stands for the picture that follows.
     """
 
     page: str
     choices: Choices = field(default_factory=dict)
     caption: str = ""
     checkpoint: str = ""
-    place: Place | None = None
+    place: str = ""
 
     @property
     def model(self) -> str:
@@ -81,6 +91,16 @@ class Scene:
         """The page's title, with the sentence if there is one."""
         return f"{TITLES[self.page]}: {self.sentence}" if self.sentence else TITLES[self.page]
 
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The keys of the picture that it shows, in order of preference."""
+        return tuple(filter(None, (self.place, PICTURES.get(self.page))))
+
+    @property
+    def is_still(self) -> bool:
+        """True if a saved page shows a still of its picture; False if it has the viewer with the run."""
+        return self.page != "explore" or self.pictures[0] != PICTURES["explore"]
+
     def data(self) -> dict[str, Any]:
         """The scene as JSON, without empty values."""
         choices = {
@@ -88,7 +108,7 @@ class Scene:
         }
         optional = {"caption": self.caption, "checkpoint": self.checkpoint, "place": self.place}
         return {"page": self.page, "choices": choices} | {
-            name: [*value] if isinstance(value, tuple) else value for name, value in optional.items() if value
+            name: value for name, value in optional.items() if value
         }
 
 
@@ -141,7 +161,7 @@ def scene_of(value: object) -> Scene:
         _choices(value.get("choices", {})),
         _text(value.get("caption", ""), "caption", LONGEST_CAPTION),
         _text(value.get("checkpoint", ""), "checkpoint", LONGEST_CAPTION),
-        _place(value.get("place")),
+        _place(value.get("place", "")),
     )
 
 
@@ -173,14 +193,13 @@ def _text(value: object, name: str, longest: int) -> str:
     return as_typed(value)
 
 
-def _place(value: object) -> Place | None:
+def _place(value: object) -> str:
     match value:
-        case None:
-            return None
-        case [str(landmark), int() | float() as offset] if _LANDMARK.fullmatch(landmark):
-            if not isinstance(offset, bool) and abs(offset) <= _FARTHEST:
-                return landmark, float(offset)
-    raise SceneError("its place on the page is not a name and a distance.")
+        case "" | None:
+            return ""
+        case str(name) | [str(name), int() | float()] if _LANDMARK.fullmatch(name):
+            return name  # version 1 has its distance from the top of the window too
+    raise SceneError("its place on the page is not a name.")
 
 
 def _shown(value: object) -> str:

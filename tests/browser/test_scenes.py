@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tests.browser.headlight import (
 )
 from tests.browser.test_history import address, entries, follow
 from viz.components.shared.client_view import JSON
+from viz.scenes import PICTURES
 
 FIRST, SECOND = "I like the cats.", "My dog sleeps."
 MARKUP = "Where does <b>this</b> head look? <img src=x onerror=alert(1)>"
@@ -34,6 +36,12 @@ DELETE_AND_SAVE = """
   remove.click();
   [...list.querySelectorAll("button")].find(({ textContent }) => textContent === "Save as a file").click();
 }
+"""
+
+IS_INSIDE = """
+(picture) => [...picture.querySelectorAll("[data-testid=stPlotlyChart], [data-testid^=stBidiComponent]")]
+  .map((drawn) => drawn.getBoundingClientRect())
+  .every(({ top, bottom, right }) => top > 0 && bottom <= innerHeight && right <= innerWidth)
 """
 
 NOTE_COUNTS = """
@@ -132,6 +140,20 @@ def test_scenes_are_shown_by_keyboard_and_each_is_what_it_was(open_page: OpenPag
     settle(page)
     assert "large" not in address(page)
     assert choice(page) == first, "the show ends where it is"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_shown_scene_has_its_whole_picture_in_the_window(page: Page, app_url: str, name: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    step = "?lesson=one-head" if name == "learn" else ""
+    visit(page, f"{app_url}/{'' if name == 'explore' else name}{step}")
+    keep(page, "Look")
+    page.get_by_role("button", name="Show 1 scene").click()
+    picture = page.locator("[data-picture]")
+    expect(picture).to_have_class(re.compile(rf"st-key-{PICTURES[name]}\b"))
+    expect(page.get_by_role("heading", level=1)).to_be_hidden()
+    wait_until(page, lambda: picture.evaluate(IS_INSIDE), "a part of the picture is outside the window")
 
 
 @pytest.mark.slow

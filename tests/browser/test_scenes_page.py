@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, Page, expect
 
 import headlight
 from tests.browser.conftest import OpenPage, guarded_page
-from tests.browser.headlight import TOY, choice, settle, visit
+from tests.browser.headlight import wait_until
 from tests.browser.test_history import follow
 from tests.browser.test_page_file import HOSTILE, numbers, written
-from tests.browser.test_scenes import MARKUP, caption, expect_scene, keep, two_scenes
+from tests.browser.test_scenes import MARKUP, caption, expect_scene, two_scenes
 from viz.figures.labels import visible_in_full
 from viz.viewer.choice import Choice
 from viz.viewer.packed import pack_run
@@ -23,6 +23,7 @@ from viz.viewer.viewer_run import view_run, view_weights
 SENTENCES = ("I like the cats.", "My dog sleeps.")
 CHOICES = (Choice("cross", 0, 2), Choice("encoder", 1, 3, cell=(2, 1)), Choice("cross", 1, 1))
 SEEN = "main > section:visible"
+STILL = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>'
 BATCH = "a cat\nthe dog sleeps"
 
 
@@ -187,7 +188,8 @@ def test_what_was_typed_is_text_in_every_place(chromium: Browser, tmp_path: Path
     heading = Heading(hostile, f"{hostile}!", hostile)
     scenes = [
         PageScene(hostile, "Explore", heading, hostile, shown),
-        PageScene(hostile, "Masks", heading, "", None, (hostile,), ((hostile, hostile),), hostile),
+        PageScene(hostile, "Masks", heading, notes=(hostile,), chosen=((hostile, hostile),), address=hostile),
+        PageScene(hostile, "Decode", heading, still=f"{STILL}{hostile}"),
     ]
     path = tmp_path / "hostile.html"
     path.write_bytes(scenes_page(scenes))
@@ -195,15 +197,17 @@ def test_what_was_typed_is_text_in_every_place(chromium: Browser, tmp_path: Path
     with guarded_page(chromium) as (page, guard):
         page.goto(path.as_uri())
         expect(page.locator(f"{SEEN} .hl-head .hl-box").first).to_be_visible()
-        expect_scene(page, "1 of 2", told)
+        expect_scene(page, "1 of 3", told)
         expect(page.locator(f"{SEEN} h1")).to_have_text(told)
         page.keyboard.press("PageDown")
-        expect_scene(page, "2 of 2", told)
+        expect_scene(page, "2 of 3", told)
         for place in ("h1", "dt", "dd", ".absent > p >> nth=0", "code"):
             expect(page.locator(f"{SEEN} {place}")).to_have_text(told)
         expect(page.locator(f"{SEEN} .about")).to_contain_text(told)
-        assert page.locator("img, b, script:not([type])").count() == 0
-        assert page.locator("main > section").count() == 2
+        page.keyboard.press("PageDown")
+        expect(page.get_by_role("img", name=told)).to_have_js_property("complete", True)
+        assert page.locator("img:not(.still), b, script:not([type])").count() == 0
+        assert page.locator("main > section").count() == 3
         guard.check()
         assert guard.requests == [path.as_uri()]
 
@@ -212,10 +216,8 @@ def test_what_was_typed_is_text_in_every_place(chromium: Browser, tmp_path: Path
 def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: Path) -> None:
     first, third = two_scenes(page, app_url)
     follow(page, "Scenes")
-    page.get_by_role("button", name="Save as a page").click()
-    ready = page.get_by_role("button", name="Save headlight-scenes.html")
     with page.expect_download() as download:
-        ready.click()
+        page.get_by_role("button", name="Save as a page").click()
     assert download.value.suggested_filename == "headlight-scenes.html"
     download.value.save_as(tmp_path / "scenes.html")
     page.goto("about:blank")
@@ -225,22 +227,8 @@ def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: 
     assert shown.evaluate("root => root.state().choice") == first
     page.keyboard.press("PageDown")
     expect(caption(page)).to_have_text("The second sentence is longer.")
-    expect(page.locator(SEEN)).to_contain_text("This scene is on the page Masks")
+    still = page.locator(f"{SEEN} img.still")
+    wait_until(page, lambda: still.evaluate("image => image.naturalWidth") > 0, "the still is not an image")
     page.keyboard.press("PageDown")
     expect_scene(page, "3 of 3", f"Explore: {SENTENCES[1]}")
     assert shown.evaluate("root => root.state().choice") == third
-
-
-@pytest.mark.slow
-def test_a_page_is_there_until_the_scenes_change(page: Page, app_url: str) -> None:
-    visit(page, f"{app_url}/{TOY}")
-    keep(page, "One")
-    assert choice(page)["attention"] == "cross"
-    follow(page, "Scenes")
-    page.get_by_role("button", name="Save as a page").click()
-    ready = page.get_by_role("button", name="Save headlight-scenes.html")
-    expect(ready).to_be_visible()
-    page.get_by_label("Caption of scene 1").fill("Another")
-    page.get_by_label("Caption of scene 1").blur()
-    settle(page)
-    expect(ready).to_have_count(0)

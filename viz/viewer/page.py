@@ -67,8 +67,10 @@ class PageScene:
         heading: heading of its run.
         caption: the user's own sentence; "" for none.
         shown: its run, if it has one.
-        notes: sentences shown in place of a run.
-        chosen: names and values of what was chosen, shown in place of a run.
+        still: a picture shown in place of a run, as an SVG. The page has it as an image, in which a browser
+            runs and loads nothing.
+        notes: sentences shown in place of a picture.
+        chosen: names and values of what was chosen, shown in place of a picture.
         address: address of the scene in the app; "" for none.
     """
 
@@ -77,6 +79,7 @@ class PageScene:
     heading: Heading
     caption: str = ""
     shown: ShownRun | None = None
+    still: str = ""
     notes: tuple[str, ...] = ()
     chosen: tuple[tuple[str, str], ...] = ()
     address: str = ""
@@ -145,8 +148,17 @@ def _section(scene: PageScene, runs: Sequence[PackedRun], *, is_first: bool) -> 
         sentence=escape(sentence),
         translation=_translation(heading),
         about=" · ".join(filter(None, about)),
-        body=_without_run(scene) if shown is None else _with_run(shown, runs.index(shown.run)),
+        body=_body(scene, runs),
     )
+
+
+def _body(scene: PageScene, runs: Sequence[PackedRun]) -> str:
+    if scene.shown is not None:
+        return _with_run(scene.shown, runs.index(scene.shown.run))
+    if not scene.still:
+        return _without_run(scene)
+    data = base64.b64encode(scene.still.encode("utf-8", "replace")).decode()
+    return f'<img class="still" alt="{_text(scene.title)}" src="data:image/svg+xml;base64,{data}">'
 
 
 def _with_run(shown: ShownRun, number: int) -> str:

@@ -52,7 +52,7 @@ class SideTokens:
         words: the words to which the tokens belong; None if unknown.
         written: (T,) the token that the model generates after reading up to each position; None where it
             generates none. Empty for a stack that generates nothing.
-        spelled: (T,) the text that each of these tokens adds to the output; "" for None and for the end token.
+        spelled: (T,) the text that each of these tokens adds to the output; "" for None and the end token.
         predicted: (T,) the step in which the model predicted a token from each position; None where it
             predicted none. Empty if nothing is predicted from this stack.
     """

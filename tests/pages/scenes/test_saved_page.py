@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from viz.scenes import Scene
 from viz.text_session import DEFAULT_SENTENCE
 
 CAT, DOG = "Yesterday I saw a black cat.", "My dog sleeps."
-MAKE = "Save as a page"
+STILL = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 
 
 class Made:
@@ -38,26 +40,32 @@ class Made:
         self.pages: list[SavedPage] = []
         self.told: list[tuple[float, str]] = []
 
-        def made(scenes: tuple[Scene, ...], report: Report) -> SavedPage:
+        def made(scenes: tuple[Scene, ...], report: Report, stills: tuple[str, ...]) -> SavedPage:
             def told(done: float, text: str) -> None:
                 self.told.append((done, text))
                 report(done, text)
 
-            self.pages.append(make_page(scenes, told))
+            self.pages.append(make_page(scenes, told, stills))
             return self.pages[-1]
 
         monkeypatch.setattr(files, "make_page", made)
 
-    def of(self, *scenes: Scene) -> SavedPage:
-        """Keep these scenes and press the button."""
-        app = scenes_app(*scenes)
-        press(app, MAKE)
+    def of(self, *scenes: Scene, stills: Sequence[str] = ()) -> SavedPage:
+        """Keep these scenes and save them as a page."""
+        save(scenes_app(*scenes), stills)
         return self.pages[-1]
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     return Made(monkeypatch)
+
+
+def save(app: AppTest, stills: Sequence[str] = ()) -> None:
+    """Run the app as after the browser has sent the stills."""
+    app.session_state["stills for the page"] = tuple(stills)
+    app.run()
+    assert not app.exception
 
 
 def scenes_app(*scenes: Scene) -> AppTest:
@@ -71,10 +79,6 @@ def scenes_app(*scenes: Scene) -> AppTest:
 def scene(caption: str = "", page: str = "explore", model: str = "toy-en-it", **said: str) -> Scene:
     choices = {"model": model} | said
     return Scene(page, {name: (value,) for name, value in choices.items()}, caption)
-
-
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button if button.label.startswith("Save headlight")]
 
 
 def chosen_weights(content: bytes) -> NDArray[Any]:
@@ -112,7 +116,7 @@ def test_an_address_is_the_same_run_and_choice_as_on_explore(
     assert not app.exception
     panel.keep(app)
     app.switch_page("viz/pages/scenes/page.py").run()
-    press(app, MAKE)
+    save(app)
     content = made.pages[-1].content
     choice = views.choice("viewer")
     assert all_chosen(content) == [choice]
@@ -157,13 +161,13 @@ def test_an_opened_checkpoint_runs_as_long_as_it_is_open(made: Made, panel: Pane
     app.switch_page("viz/pages/explore/page.py").run()
     panel.keep(app, "Mine")
     app.switch_page("viz/pages/scenes/page.py").run()
-    press(app, MAKE)
+    save(app)
     assert made.pages[-1].n_shown == 1
     app.switch_page("viz/pages/checkpoint/page.py").run()
     app.button_group(key="checkpoint_from").set_value(PATH).run()
     press(app, "Close it")
     app.switch_page("viz/pages/scenes/page.py").run()
-    press(app, MAKE)
+    save(app)
     assert made.pages[-1].n_shown == 0
     assert "It needs your checkpoint mine.pt. Open it" in made.pages[-1].content.decode()
 
@@ -191,25 +195,25 @@ def test_scenes_of_the_same_run_share_it_and_keep_their_order(made: Made) -> Non
 def test_progress_is_told_and_nothing_is_computed_before(made: Made) -> None:
     app = scenes_app(scene(text=CAT), scene(text=DOG))
     assert (made.pages, made.told) == ([], [])
-    assert labels(app) == []
-    press(app, MAKE)
+    save(app)
     assert made.told[0] == (0, "Run 1 of 2 …")
     assert "Run 2 of 2 …" in dict.fromkeys(text for _, text in made.told)
     done = [share for share, _ in made.told]
     assert done == sorted(done)
     assert 0 <= done[0] <= done[-1] <= 1
-    [label] = labels(app)
-    assert label.startswith("Save headlight-scenes.html (0.")
-    assert "With attention: 2 of 2 scenes." in texts(app)
+    assert "Saved as headlight-scenes.html (0." in texts(app)
+    assert "with the pictures of 2 of 2 scenes." in texts(app)
 
 
-def test_a_page_of_other_scenes_is_made_anew(made: Made) -> None:
-    app = scenes_app(scene(page="masks"))
-    press(app, MAKE)
-    assert "With attention: 0 of 1 scene. Each of the others lists" in texts(app)
-    app.session_state["scenes"] = (scene(page="decode"),)
-    app.run()
-    assert labels(app) == [], "the page of before is not offered any more"
+def test_a_still_is_an_image_and_belongs_to_its_own_scene(made: Made) -> None:
+    tree, kept = scene("Tree", page="decode"), replace(scene("Steps"), place="steps")
+    saved = made.of(scene("Head", text=CAT), tree, kept, stills=("<b>", STILL, STILL))
+    assert saved.n_shown == 3
+    text = saved.content.decode()
+    data = base64.b64encode(STILL.encode()).decode()
+    assert text.count(f"data:image/svg+xml;base64,{data}") == 2
+    assert "<b>" not in text
+    assert text.index('class="viewer"') < text.index(">Tree</p>")
 
 
 # What can't be shown
@@ -227,19 +231,19 @@ def test_a_scene_that_can_t_be_run_says_why_and_the_others_are_there(made: Made)
     text = saved.content.decode()
     for caption in ("Too long", "Empty", "Nowhere"):
         section = text.partition(f">{caption}</p>")[2].partition("</section>")[0]
-        assert "The attention is not in this file. " in section, caption
+        assert "The picture is not in this file. " in section, caption
         assert 'class="viewer"' not in section, caption
     assert "It needs the model en-xx, which is not available here." in text
     assert 'class="viewer"' in text.partition(">Fine</p>")[2]
 
 
-def test_pages_that_need_the_app_are_said_to_and_how_to_get_there(made: Made) -> None:
+def test_a_scene_without_a_picture_says_so_and_how_to_get_there(made: Made) -> None:
     pages = ["decode", "training", "positions", "masks", "layer-norm", "checkpoint"]
     choices = {"model": ("toy-en-it",), "text": (CAT,), "beam_size": ("3",), "of": ("1", "2")}
     saved = made.of(*(Scene(page, choices, "Look") for page in pages))
     text = saved.content.decode()
     assert saved.n_shown == 0
-    assert text.count("whose pictures need the app") == len(pages)
+    assert text.count("had no picture of it when this file was saved") == len(pages)
     assert text.count("<dt>beam size</dt><dd>3</dd>") == len(pages)
     assert text.count("<dt>of</dt><dd>1\n2</dd>") == len(pages)
     rest = "?model=toy-en-it&amp;text=Yesterday+I+saw+a+black+cat.&amp;beam_size=3&amp;of=1&amp;of=2"

@@ -38,6 +38,6 @@ export class Steps {
   show() {
     const { section } = this.scenes[this.at];
     const caption = section.querySelector(".caption")?.textContent ?? "";
-    this.bar.show({ caption, title: section.ariaLabel ?? "", lack: "" }, this.at, this.scenes.length);
+    this.bar.show({ caption, title: section.ariaLabel ?? "" }, this.at, this.scenes.length);
   }
 }

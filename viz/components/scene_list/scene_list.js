@@ -12,6 +12,9 @@ import style from "./style.css";
 /** @typedef {import("../scenes/scenes.js").ListedScene} ListedScene */
 
 const LONGEST_CAPTION = 500;
+const FILE_NOTE = "A small file that Headlight opens again";
+const PAGE_NOTE =
+  "One HTML file that shows every scene without Headlight and without a network. Each page is visited for its picture.";
 
 /** @extends {View<{scenes: ListedScene[], file: {name: string, head: object}}>} */
 class SceneList extends View {
@@ -20,14 +23,19 @@ class SceneList extends View {
   /** @type {{listed: ListedScene, index: number} | null} */
   deleted = null;
   showButton = h("button", { class: "show", onclick: () => this.request(0, true) }, "Show");
-  saveButton = h("button", { onclick: () => this.save() }, "Save as a file");
+  saveButton = h("button", { title: FILE_NOTE, onclick: () => this.save() }, "Save as a file");
+  pageButton = h(
+    "button",
+    { title: PAGE_NOTE, onclick: () => this.request(0, false, true) },
+    "Save as a page",
+  );
   list = h("ol");
   undo = h("button", { onclick: () => this.bringBack() }, "Undo");
   status = h("span", { role: "status" });
   foot = div("foot", this.status, this.undo);
 
   build() {
-    this.root.append(div("head", this.showButton, this.saveButton), this.list, this.foot);
+    this.root.append(div("head", this.showButton, this.saveButton, this.pageButton), this.list, this.foot);
     this.say();
   }
 
@@ -41,7 +49,8 @@ class SceneList extends View {
   }
 
   draw() {
-    this.showButton.disabled = this.saveButton.disabled = !this.scenes.length;
+    for (const button of [this.showButton, this.saveButton, this.pageButton])
+      button.disabled = !this.scenes.length;
     this.list.replaceChildren(...this.scenes.map((listed, index) => this.row(listed, index)));
   }
 
@@ -132,10 +141,10 @@ class SceneList extends View {
     saveFile(text, name, "application/json");
   }
 
-  /** @param {number} index @param {boolean} inShow */
-  request(index, inShow) {
+  /** @param {number} index @param {boolean} inShow @param {boolean} [toSave] */
+  request(index, inShow, toSave = false) {
     /** @type {import("../scenes/request.js").Request} */
-    const detail = { scenes: this.scenes, index, inShow, from: this.showButton };
+    const detail = { scenes: this.scenes, index, inShow, toSave, from: this.showButton };
     document.dispatchEvent(new CustomEvent(REQUEST, { detail }));
   }
 

@@ -18,6 +18,7 @@ def scenes_panel(
     *,
     here: str,
     can_keep: bool,
+    pictures: Sequence[str],
     revision: int,
     steps: int,
     note: str,
@@ -25,14 +26,17 @@ def scenes_panel(
     key: str,
     on_keep: Callable[[JSON], None],
     on_restore: Callable[[JSON], None],
+    on_page: Callable[[JSON], None],
     on_type: Callable[[JSON], None],
 ) -> None:
     """Draw the panel.
 
     Args:
-        scenes: for each, its data under "scene", its "title", and any missing model under "lack".
+        scenes: for each, its data under "scene", its "title", "sentence" and names of its "pictures", and any
+            missing model under "lack".
         here: this page's path in the navigation.
         can_keep: True if views of this page can be saved.
+        pictures: names of this page's own picture.
         revision: number of changes to the scenes; at 0 the browser reports those that it remembers.
         steps: number of runs that took everything from the address, which tells the browser that a scene
             has been opened.
@@ -41,13 +45,15 @@ def scenes_panel(
         key: its identity on the page.
         on_keep: called with {"caption", "place"} when the user saves a scene.
         on_restore: called with the scenes that the browser remembers.
+        on_page: called with a still of each scene, or "", when all are to be saved as a page.
         on_type: called with True or False to switch large type.
     """
     data = {"scenes": list(scenes), "here": here, "canKeep": can_keep, "revision": revision}
     _renderer(
         key=key,
-        data=data | {"steps": steps, "note": note, "colors": color_data(colors)},
+        data=data | {"pictures": list(pictures), "steps": steps, "note": note, "colors": color_data(colors)},
         on_keep_change=reporter(key, "keep", on_keep),
         on_restore_change=reporter(key, "restore", on_restore),
+        on_page_change=reporter(key, "page", on_page),
         on_large_change=reporter(key, "large", on_type),
     )

@@ -14,6 +14,7 @@ const CORNERS = "M1 5V1h4M11 1h4v4M15 11v4h-4M5 15H1v-4";
 
 export class Bar {
   caption = h("p", { class: "caption", "aria-live": "polite" });
+  sentence = h("p", { class: "sentence" });
   lack = h("p", { class: "lack" });
   count = span("count", "");
 
@@ -28,7 +29,7 @@ export class Bar {
     const controls = div("controls", this.previous, this.count, this.next, screen);
     if (commands.end) controls.append(namedButton("✕", "End the show", commands.end));
     this.box = h("div", { class: "bar", role: "region", "aria-label": "Scenes" });
-    this.box.append(div("said", this.caption, this.lack), controls);
+    this.box.append(div("said", this.caption, this.sentence, this.lack), controls);
     this.host = h("div");
     this.host.attachShadow({ mode: "open" }).append(h("style", {}, style), this.box);
     // The page begins below the bar, which is as tall as its caption.
@@ -48,10 +49,16 @@ export class Bar {
     document.documentElement.style.setProperty("--hl-bar-height", `${this.box.offsetHeight}px`);
   }
 
-  /** @param {{caption?: string, title: string, lack: string}} said @param {number} index @param {number} length */
-  show({ caption, title, lack }, index, length) {
+  /**
+   * @param {{caption?: string, title: string, sentence?: string, lack?: string}} said a title contains the sentence
+   * @param {number} index
+   * @param {number} length
+   */
+  show({ caption, title, sentence = "", lack = "" }, index, length) {
     this.caption.textContent = caption || title;
     this.caption.classList.toggle("title", !caption);
+    this.sentence.textContent = sentence;
+    this.sentence.hidden = !caption || !sentence;
     this.lack.textContent = lack;
     this.lack.hidden = !lack;
     this.count.textContent = `${index + 1} of ${length}`;

@@ -3,7 +3,7 @@
 
 import { h } from "../shared/dom.js";
 import { recall, remember } from "./memory.js";
-import { placeOf } from "./place.js";
+import { pictureInView } from "./picture.js";
 import { theShow } from "./show.js";
 import style from "./style.css";
 
@@ -20,8 +20,8 @@ export class Panel {
   keepButton = h("button", { onclick: () => this.keep() }, "Keep this");
   showButton = h("button", { onclick: () => theShow().start(0, this.showButton) });
   said = h("p", { role: "status" });
-  /** How many scenes there were at the last update. */
-  count = 0;
+  /** Names of the current page's own picture. @type {string[]} */
+  pictures = [];
   /** @type {(name: string, value: unknown) => void} */
   send = () => {};
 
@@ -43,9 +43,8 @@ export class Panel {
     this.showButton.disabled = !length;
     this.showButton.textContent = length ? `Show ${length}` : "Show";
     this.showButton.ariaLabel = length === 1 ? "Show 1 scene" : `Show ${length} scenes`;
-    this.said.textContent =
-      data.note || (length > this.count && this.count ? `Kept as scene ${length}.` : "");
-    this.count = length;
+    this.pictures = data.pictures;
+    this.said.textContent = data.note;
     if (data.revision) remember(data.scenes.map(({ scene }) => scene));
     else this.restore();
   }
@@ -59,7 +58,7 @@ export class Panel {
   keep() {
     const caption = this.caption.value.trim();
     this.caption.value = "";
-    this.send("keep", { caption, place: placeOf() });
+    this.send("keep", { caption, place: pictureInView(this.pictures) });
   }
 
   /** @param {KeyboardEvent} event */

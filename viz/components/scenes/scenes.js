@@ -9,6 +9,9 @@ import { theShow } from "./show.js";
  * @typedef {object} ListedScene
  * @property {Scene} scene
  * @property {string} title the page and the sentence
+ * @property {string} sentence
+ * @property {string[]} pictures names of the picture that it shows, in order of preference
+ * @property {boolean} isStill whether a saved page shows a still of it, and not the viewer with its run
  * @property {string} lack the missing model that it needs, or ""
  */
 /**
@@ -17,13 +20,14 @@ import { theShow } from "./show.js";
  * @property {Record<string, string | string[]>} choices the parameters of its address
  * @property {string} [caption]
  * @property {string} [checkpoint]
- * @property {[landmark: string, offset: number]} [place]
+ * @property {string} [place] the name of a picture that isn't the page's own
  */
 /**
  * @typedef {object} Data
  * @property {ListedScene[]} scenes
  * @property {string} here the path of the current page
  * @property {boolean} canKeep whether the page has something to keep
+ * @property {string[]} pictures names of the current page's own picture
  * @property {number} revision 0 until this session has kept a scene
  * @property {number} steps counts the runs in which the address decided on everything
  * @property {string} note
@@ -39,5 +43,5 @@ export default function (component) {
   const panel = panels.get(root) ?? new Panel(root);
   panels.set(root, panel);
   panel.update(component);
-  theShow().update(data, (large) => panel.send("large", large));
+  theShow().update(data, (name, value) => panel.send(name, value));
 }

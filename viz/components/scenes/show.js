@@ -8,7 +8,7 @@ import { clamp } from "../shared/numbers.js";
 import { addressOf, baseOf, isLarge } from "./address.js";
 import { Bar, toggleFullScreen } from "./bar.js";
 import page from "./page.css";
-import { Hold, placeOf } from "./place.js";
+import { Picture } from "./picture.js";
 import { REQUEST } from "./request.js";
 import { Visit } from "./visit.js";
 
@@ -24,10 +24,12 @@ class Show {
   isLeavingFullScreen = false;
   /** The element that had the focus before the show. @type {HTMLElement | undefined} */
   from;
-  /** @type {(large: boolean) => void} */
-  setLarge = () => {};
+  /** The scenes whose pictures are being taken; null if there is no page to save. @type {ListedScene[] | null} */
+  saving = null;
+  /** @type {(name: "large" | "page", value: unknown) => void} */
+  send = () => {};
   visit = new Visit();
-  hold = new Hold();
+  picture = new Picture();
   bar = new Bar({
     next: () => this.step(1),
     previous: () => this.step(-1),
@@ -45,35 +47,70 @@ class Show {
     document.addEventListener(REQUEST, (event) => this.onRequest(/** @type {CustomEvent} */ (event).detail));
   }
 
-  /** @param {import("./scenes.js").Data} data @param {(large: boolean) => void} setLarge */
-  update({ scenes, here, steps, colors }, setLarge) {
+  /** @param {import("./scenes.js").Data} data @param {(name: "large" | "page", value: unknown) => void} send */
+  update({ scenes, here, steps, colors }, send) {
     this.base ||= baseOf(location.pathname, here);
     this.scenes = scenes;
-    this.setLarge = setLarge;
+    this.send = send;
     this.visit.count(steps);
     setColors(this.bar.box, colors);
     if (this.at >= scenes.length) this.end();
   }
 
   /** @param {import("./request.js").Request} request */
-  onRequest({ scenes, index, inShow, from }) {
+  onRequest({ scenes, index, inShow, toSave, from }) {
     this.scenes = scenes;
-    if (inShow) this.start(index, from);
+    if (toSave) this.save();
+    else if (inShow) this.start(index, from);
     else this.go(scenes[index], isLarge(location.search), true);
   }
 
   /** @param {number} index @param {HTMLElement} [from] gets the focus back afterwards */
   start(index, from) {
-    this.wasLarge = isLarge(location.search);
-    this.from = from;
-    document.documentElement.dataset.showing = "";
-    this.bar.open();
+    this.open(from);
     document.documentElement.requestFullscreen?.().catch(() => {});
     this.show(index, true);
   }
 
+  /** @param {HTMLElement} [from] */
+  open(from) {
+    this.wasLarge = isLarge(location.search);
+    this.from = from;
+    document.documentElement.dataset.showing = "";
+    this.bar.open();
+  }
+
+  /** Visit every scene whose page has to be seen for its picture, and have Python save them all as a page. */
+  async save() {
+    const { scenes } = this;
+    /** @type {string[]} */
+    const stills = [];
+    const back = location.href;
+    this.saving = scenes;
+    for (const [index, listed] of scenes.entries()) {
+      if (listed.lack || !listed.isStill) {
+        stills.push("");
+        continue;
+      }
+      if (this.at < 0) this.open();
+      this.at = index;
+      const caption = `Saving the page: the picture of scene ${index + 1} …`;
+      this.bar.show({ caption, title: "", sentence: listed.title }, index, scenes.length);
+      this.go(listed, false, false);
+      await this.visit.arrived();
+      stills.push(await this.picture.still());
+      if (this.saving !== scenes || this.at < 0) return;
+    }
+    if (this.at >= 0) this.close();
+    this.saving = null;
+    if (location.href !== back) this.visit.go(back, false);
+    await this.visit.arrived();
+    this.send("page", stills);
+  }
+
   /** @param {number} by */
   step(by) {
+    if (this.saving) return;
     const next = clamp(this.at + by, 0, this.scenes.length - 1);
     if (next !== this.at) this.show(next, false);
   }
@@ -87,22 +124,30 @@ class Show {
   }
 
   /** @param {ListedScene} listed @param {boolean} large @param {boolean} isNew */
-  go({ scene }, large, isNew) {
-    this.hold.hold(scene.place ?? null);
+  go({ scene, pictures }, large, isNew) {
     this.visit.go(addressOf(scene, this.base, large), isNew);
+    this.picture.want(this.at < 0 && !scene.place ? [] : pictures, this.at >= 0);
+    this.visit.afterwards(() => this.picture.lookAfresh());
   }
 
   /** End the show at the current scene. */
   end() {
     if (this.at < 0) return;
-    const place = placeOf();
+    const pictures = this.scenes[this.at]?.pictures ?? [];
+    const { saving } = this;
+    this.close();
+    this.picture.want(pictures, false);
+    if (!this.wasLarge && !saving) this.visit.afterwards(() => this.at < 0 && this.send("large", false));
+    this.from?.focus();
+  }
+
+  close() {
     this.at = -1;
+    this.saving = null;
     this.bar.close();
     delete document.documentElement.dataset.showing;
     if (document.fullscreenElement) document.exitFullscreen();
-    this.hold.hold(place);
-    if (!this.wasLarge) this.visit.afterwards(() => this.at < 0 && this.setLarge(false));
-    this.from?.focus();
+    this.picture.release();
   }
 
   toggleFullScreen() {
@@ -123,7 +168,7 @@ class Show {
     if (this.at < 0) return;
     this.wasLarge = true;
     this.end();
-    this.hold.release();
+    this.picture.release();
   }
 
   /** @param {KeyboardEvent} event */

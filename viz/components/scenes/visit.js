@@ -82,6 +82,11 @@ export class Visit {
     for (const act of this.waiting.splice(0)) act();
   }
 
+  /** Resolves at the arrival. */
+  arrived() {
+    return /** @type {Promise<void>} */ (new Promise((act) => this.afterwards(act)));
+  }
+
   /** Do something that requests another run, after the arrival: otherwise it would replace this one. @param {() => void} act */
   afterwards(act) {
     if (this.target) this.waiting.push(act);

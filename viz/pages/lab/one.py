@@ -39,7 +39,8 @@ def mistake_view(sentence: SentenceRun) -> None:
 
 def _effects(broke: Broke) -> None:
     st.subheader("What it puts out")
-    outputs(broke, key="lab steps")
+    with st.container(key="lab_outputs"):
+        outputs(broke, key="lab steps")
     st.subheader("The number that gives it away")
     symptom_numbers(broke.symptom)
     computed_by(broke.mistake.symptom)

@@ -43,7 +43,8 @@ def mask_section(batch: BatchRun) -> None:
     )
     tokens = record.query_tokens[sentence]
     query = pick_query(st.selectbox, tokens, min(FIRST_QUERY, len(tokens) - 1))
-    for column, (mask, closed) in zip(st.columns(3, gap="medium"), masks.items(), strict=True):
+    columns = st.container(key="masks").columns(3, gap="medium")
+    for column, (mask, closed) in zip(columns, masks.items(), strict=True):
         with column:
             n_closed = int(sum(where.sum() for where in closed.values()))
             st.markdown(f"**{MASKS[mask]}**: {_count(n_closed, record.mask[sentence].numel())}")

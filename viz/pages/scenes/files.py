@@ -4,46 +4,43 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.pages.scenes.saved_page import make_page
-from viz.pages.scenes.session import kept_scenes, put_scenes
+from viz.components.bridge import SavedFile, save_file
+from viz.pages.scenes.saved_page import SavedPage, make_page
+from viz.pages.scenes.session import kept_scenes, put_scenes, requested_stills, revision
 from viz.pages.shared.literal_text import escaped, refused
-from viz.pages.shared.saved_file import save_button
 from viz.saved_data import SavedDataError
 from viz.scenes import FILE_KIND, MOST_SCENES, Scene, read_scenes
 
 PAGE = "headlight-scenes.html"
-PAGE_NOTE = (
-    "One HTML file: the scenes in order, with the viewer and the numbers of every run on Explore. It works "
-    "without Headlight and without a network"
-)
+_PAGE_FILE = "the page of scenes to be saved"
+_PAGE_NOTE = "note on the page of scenes"
 _UPLOADS = "uploads of scenes"
 
 
-@st.fragment
 def save_page() -> None:
-    """Offer all scenes as a page, made on request because its models must run."""
-    if st.button("Save as a page", key="make_page", help=PAGE_NOTE):
-        _offer_page()
+    """Make a page of all scenes when the browser has sent the stills for it, and have the browser save it."""
+    stills = requested_stills()
+    if stills is not None:
+        progress = st.progress(0.0, text="Making the page …")
+        made = make_page(kept_scenes(), lambda done, text: progress.progress(done, text=text), stills)
+        progress.empty()
+        st.session_state[_PAGE_FILE] = SavedFile(made.content, PAGE, "text/html")
+        st.session_state[_PAGE_NOTE] = revision(), _saved(made)
+    saved_revision, note = st.session_state.get(_PAGE_NOTE, (None, ""))
+    if saved_revision == revision():
+        st.caption(note)
+    if _PAGE_FILE in st.session_state:
+        file = st.session_state[_PAGE_FILE]
+        save_file(file, key="saved_page", on_saved=lambda: st.session_state.pop(_PAGE_FILE, None))
 
 
-def _offer_page() -> None:
-    progress = st.progress(0.0, text="Making the page …")
-    made = make_page(kept_scenes(), lambda done, text: progress.progress(done, text=text))
-    progress.empty()
-    save_button(
-        f"Save {PAGE} ({max(len(made.content), 100_000) / 1e6:.1f} MB)",
-        lambda: made.content,
-        file_name=PAGE,
-        mime="text/html",
-        key="save_page",
-        is_primary=True,
-    )
+def _saved(made: SavedPage) -> str:
+    size = f"{PAGE} ({max(len(made.content), 100_000) / 1e6:.1f} MB)"
+    pictures = f"{made.n_shown} of {_scenes(made.n_scenes)}"
     rest = (
-        ""
-        if made.n_shown == made.n_scenes
-        else (" Each of the others lists its choices, and says why it has no picture.")
+        "" if made.n_shown == made.n_scenes else " The others list their choices and say why they have none."
     )
-    st.caption(f"With attention: {made.n_shown} of {_scenes(made.n_scenes)}.{rest}")
+    return f"Saved as {size}, with the pictures of {pictures}.{rest}"
 
 
 def open_file() -> None:

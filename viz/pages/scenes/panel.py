@@ -9,10 +9,12 @@ from viz.pages.scenes.session import (
     kept_scenes,
     note,
     page_of,
+    request_page,
     restore_scenes,
     revision,
     scene_data,
 )
+from viz.scenes import PICTURES
 from viz.session import LARGE, current_theme
 from viz.widgets import set_choice
 
@@ -28,6 +30,7 @@ def panel(url_path: str) -> None:
         [scene_data(scene) for scene in kept_scenes()],
         here=url_path,
         can_keep=bool(page),
+        pictures=[*filter(None, (PICTURES.get(page),))],
         revision=revision(),
         steps=history_steps(),
         note=note(),
@@ -35,5 +38,6 @@ def panel(url_path: str) -> None:
         key="scenes_panel",
         on_keep=lambda moment: keep_moment(page, moment),
         on_restore=restore_scenes,
+        on_page=request_page,
         on_type=lambda large: set_choice(LARGE, large is True),
     )

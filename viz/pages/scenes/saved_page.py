@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 from urllib.parse import urlencode
 
@@ -23,7 +23,6 @@ from viz.viewer.page import Heading, PageScene, ShownRun, page_overhead, scenes_
 
 Report: TypeAlias = Callable[[float, str], object]
 """Called with the share of the work done, from 0 to 1, and the current step."""
-_EXPLORE = "explore"
 _REFUSALS = (CheckpointError, ConfigError, DeviceError, SentenceError)
 """The app's errors whose messages are written for users."""
 
@@ -35,7 +34,7 @@ class SavedPage:
     Attributes:
         content: the HTML file.
         n_scenes: number of scenes.
-        n_shown: number of scenes that show their run in the viewer.
+        n_shown: number of scenes that show their picture, in the viewer or as a still.
     """
 
     content: bytes
@@ -43,15 +42,24 @@ class SavedPage:
     n_shown: int
 
 
-def make_page(scenes: Sequence[Scene], report: Report) -> SavedPage:
+def make_page(scenes: Sequence[Scene], report: Report, stills: Sequence[str] = ()) -> SavedPage:
     """Make a page of one or more scenes.
 
-    Each run is computed once, however many scenes show it, and only one at a time is in memory. A scene whose
-    run can't be computed says why.
+    Each run is computed once, however many scenes show it, and only one at a time is in memory. A scene that
+    has no picture says why.
+
+    Args:
+        scenes: the scenes.
+        report: called with the progress.
+        stills: by scene, its picture as an untrusted SVG; "" or missing where there is none.
     """
     made: dict[int, PageScene] = {}
     numbers_of: dict[RunKey, list[int]] = {}
     for number, scene in enumerate(scenes):
+        still = stills[number] if number < len(stills) and scene.is_still else ""
+        if still:
+            made[number] = replace(_titled(scene), still=still)
+            continue
         key = _run_key(scene)
         if isinstance(key, str):
             made[number] = _without_run(scene, key)
@@ -61,16 +69,16 @@ def make_page(scenes: Sequence[Scene], report: Report) -> SavedPage:
         own = [scenes[number] for number in numbers]
         made |= zip(numbers, _shown(key, own, count, len(numbers_of), report), strict=True)
     page = scenes_page([made[number] for number in range(len(scenes))])
-    return SavedPage(page, len(scenes), sum(scene.shown is not None for scene in made.values()))
+    return SavedPage(page, len(scenes), sum(bool(scene.shown or scene.still) for scene in made.values()))
 
 
 def _run_key(scene: Scene) -> RunKey | str:
     """The run of a scene, or the reason why the page can't show one."""
-    if scene.page != _EXPLORE:
-        return f"This scene is on the page {TITLES[scene.page]}, whose pictures need the app."
     missing = lack(scene)
     if missing:
         return _because(missing)
+    if scene.is_still:
+        return f"The page {TITLES[scene.page]} had no picture of it when this file was saved."
     opened = checkpoint_slot().opened
     own = {MODEL: opened.name} if scene.checkpoint and opened is not None else {}
     try:
@@ -102,7 +110,7 @@ def _shown(key: RunKey, scenes: Sequence[Scene], count: int, runs: int, report: 
 
 
 def _because(reason: object) -> str:
-    return f"The attention is not in this file. When it was saved, Headlight reported: “{reason}”"
+    return f"The picture is not in this file. When it was saved, Headlight reported: “{reason}”"
 
 
 def _without_run(scene: Scene, why: str) -> PageScene:
@@ -110,15 +118,18 @@ def _without_run(scene: Scene, why: str) -> PageScene:
     address = f"{scene.page}?{urlencode(scene.choices, doseq=True)}"
     is_short = len(address) <= LONGEST
     where = "at this address:" if is_short else "from the file of scenes."
-    return PageScene(
-        scene.title,
-        TITLES[scene.page],
-        Heading(scene.sentence or TITLES[scene.page], "", scene.checkpoint or scene.model),
-        scene.caption,
+    return replace(
+        _titled(scene),
         notes=(why, f"To see it, start Headlight and open it {where}"),
         chosen=_chosen(scene),
         address=address if is_short else "",
     )
+
+
+def _titled(scene: Scene) -> PageScene:
+    """A scene with its words and without its picture."""
+    heading = Heading(scene.sentence or TITLES[scene.page], "", scene.checkpoint or scene.model)
+    return PageScene(scene.title, TITLES[scene.page], heading, scene.caption)
 
 
 def _chosen(scene: Scene) -> tuple[tuple[str, str], ...]:

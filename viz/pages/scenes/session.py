@@ -18,6 +18,7 @@ from viz.text_session import SYMBOLS, WORDS, boxes_of
 _SCENES = "scenes"
 _REVISION = "revision of the scenes"
 _NOTE = "note on the scenes"
+_STILLS = "stills for the page"
 _STEPS = "history steps"
 _FULL = (
     f"There is room for {MOST_SCENES} scenes. Delete some on the page Scenes, or save them as a file and "
@@ -45,8 +46,24 @@ def revision() -> int:
 
 
 def note() -> str:
-    """Why the last view was not saved or the last change not made; "" if it was."""
+    """What the last view was saved as, or why it was not, or why the last change was not made."""
     return str(st.session_state.get(_NOTE, ""))
+
+
+def request_page(stills: JSON) -> None:
+    """Have the page Scenes save all scenes as a page. To be called from a callback.
+
+    Args:
+        stills: one SVG per scene, "" for none, from the browser and so untrusted.
+    """
+    if isinstance(stills, list):
+        st.session_state[_STILLS] = tuple(each if isinstance(each, str) else "" for each in stills)
+
+
+def requested_stills() -> tuple[str, ...] | None:
+    """The stills for a page to be made now, once; None if none was requested."""
+    stills: tuple[str, ...] | None = st.session_state.pop(_STILLS, None)
+    return stills
 
 
 def history_steps() -> int:
@@ -61,7 +78,7 @@ def keep_moment(page: str, moment: JSON) -> None:
 
     Args:
         page: one of `TITLES`.
-        moment: the caption and the scroll position, from the browser and so untrusted.
+        moment: the caption and the picture's name, from the browser and so untrusted.
     """
     try:
         if not isinstance(moment, dict):
@@ -74,6 +91,10 @@ def keep_moment(page: str, moment: JSON) -> None:
         st.session_state[_NOTE] = f"Not kept: {error}"
     else:
         put_scenes([*kept_scenes(), scene])
+        number = len(kept_scenes())
+        st.session_state[_NOTE] = (
+            f"Kept as scene {number}: {scene.title}. The page Scenes has all of them; Show presents them."
+        )
 
 
 def replace_scenes(changed: JSON) -> None:
@@ -94,8 +115,15 @@ def restore_scenes(remembered: JSON) -> None:
 
 
 def scene_data(scene: Scene) -> dict[str, Any]:
-    """A scene for the browser: its data, its title, and a message if its model is missing."""
-    return {"scene": scene.data(), "title": scene.title, "lack": lack(scene)}
+    """A scene for the browser: its data, what to say of it, and the names of its picture."""
+    return {
+        "scene": scene.data(),
+        "title": scene.title,
+        "sentence": scene.sentence,
+        "pictures": [*scene.pictures],
+        "isStill": scene.is_still,
+        "lack": lack(scene),
+    }
 
 
 def lack(scene: Scene) -> str:

@@ -75,7 +75,7 @@ def _asks_where(subject: Subject) -> str:
     return (
         f"Head {found.head} of layer {found.layer} has a habit: on average a token gives {found.share:.0%} "
         f"of its attention in it to {HABITS[found.habit]}. Which token does {quoted(token)}, at position "
-        f"{_query(subject)}, look at most in it? Click it."
+        f"{_query(subject)}, look at most in it?"
     )
 
 

@@ -45,7 +45,7 @@ def _asks_where(subject: Subject) -> str:
     stack, _ = MODULES[row.attention]
     return (
         f"In layer 0 of the {stack}, head {row.head}, the token {quoted(row.token)} at position {row.query} "
-        "asks all tokens. Which one do you think it will look at most? Click it."
+        "asks all tokens. Which one do you think it will look at most?"
     )
 
 

@@ -169,7 +169,7 @@ def _asks_near(subject: Subject) -> str:
     token = subject.run.trace.tokens(stack_of(subject))[0][middle(subject)]
     return (
         f"Think of {quoted(token)}, at position {middle(subject)}, and of nothing but positions: which "
-        "other one does the model put nearest to it? Click it."
+        "other one does the model put nearest to it?"
     )
 
 

@@ -230,7 +230,7 @@ LESSON = Lesson(
             TokenQuestion(
                 name="neighbour",
                 asks=lambda subject: (
-                    f"Which of these tokens has the vector nearest to that of {_followed(subject)}? Click it."
+                    f"Which of these tokens has the vector nearest to that of {_followed(subject)}?"
                 ),
                 tokens=lambda subject: [_name(subject, index) for index in candidates(subject)],
                 values=lambda subject: [float(cosines(subject)[index]) for index in candidates(subject)],

@@ -63,17 +63,19 @@ class Row(NamedTuple):
 
 
 def row_of(subject: Subject) -> Row:
-    """The most focused row of the first layer."""
-    return subject.kept("one head", lambda: _row(subject))
+    """The most focused row of the first layer; from a later turn, the next ones of that head."""
+    return subject.kept(f"one head {subject.turn}", lambda: _row(subject))
 
 
 def _row(subject: Subject) -> Row:
     trace = subject.run.trace
     attention = attentions(trace)[0]
     maps = attention_maps(trace, attention, "weights", layer=0)
-    sharpest, query, _ = np.unravel_index(
-        int(np.where(_worth_asking(subject, maps), maps.values[0], -1).argmax()), maps.values[0].shape
-    )
+    # (H, Q): each row's largest weight that is worth asking about, -1 if it has none.
+    largest = np.where(_worth_asking(subject, maps), maps.values[0], -1).max(axis=2)
+    sharpest = int(largest.max(axis=1).argmax())
+    queries = np.argsort(-largest[sharpest], kind="stable")[: int((largest[sharpest] >= 0).sum())]
+    query = queries[subject.turn % len(queries)]
     record = attention_record(trace, attention, 0)
     shared = record.q.shape[1] // record.k.shape[1]
     q, k = record.q[0, sharpest].double().numpy(), record.k[0, sharpest // shared].double().numpy()

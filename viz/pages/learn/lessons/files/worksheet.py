@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -46,12 +47,13 @@ def worksheet(lesson: Lesson, subject: Subject) -> bytes:
     ]
     answers: list[str] = []
     for step in lesson.steps:
-        question, reasons = asked(step.question, subject)
-        parts += [f"<h2>{escape(step.title)}</h2>", _html(said(step.text, subject)), *map(_html, reasons)]
+        own = replace(subject, turn=len(answers))
+        question, reasons = asked(step.question, own)
+        parts += [f"<h2>{escape(step.title)}</h2>", _html(said(step.text, own)), *map(_html, reasons)]
         if question is not None:
             number = len(answers) + 1
-            parts.append(_asked(number, question, subject))
-            verdict = question.solution(subject)
+            parts.append(_asked(number, question, own))
+            verdict = question.solution(own)
             answers.append(f"<li>{_html(f'**{verdict.right}** {verdict.reason}')}</li>")
     parts.append('<h2>To take away, in your own words</h2><p class="line"></p><p class="line"></p>')
     if answers:
@@ -78,7 +80,7 @@ def _asked(number: int, question: Question, subject: Subject) -> str:
             room = f'<ul class="choices">{options}</ul>'
         case BoardQuestion():
             rows, _, axes = question.labels(subject)
-            mark = f"Mark one cell. Rows: {axes[0]}. Columns: {axes[1]}." if rows else "Mark one token."
+            mark = f"Mark one cell. Rows: {axes[0]}. Columns: {axes[1]}." if rows else "Mark it."
             room = f"<p>{escape(mark)}</p>{_board(question, subject)}"
         case _:
             raise TypeError(type(question).__name__)
@@ -90,11 +92,18 @@ def _board(question: BoardQuestion, subject: Subject) -> str:
     """An empty table in which to mark a cell; cells that can't be chosen are hatched."""
     rows, columns, _ = question.labels(subject)
     closed = np.isnan(np.atleast_2d(question.board(subject)))
-    labels = [f"<th>{escape(visible(label))}</th>" for label in rows] or [""]
+    labels = [f"<th>{escape(visible(label))}</th>" for label in rows]
+    if not rows:
+        tokens = zip(columns, closed[0], strict=True)
+        return f'<ul class="board">{"".join(_token(label, is_closed) for label, is_closed in tokens)}</ul>'
     lines = "".join(
         f"<tr>{label}{''.join(map(_CELL.__getitem__, row))}</tr>"
         for label, row in zip(labels, closed, strict=True)
     )
-    corner = "<th></th>" if rows else ""
     heads = "".join(f"<th>{escape(visible(label))}</th>" for label in columns)
-    return f'<div class="wide"><table class="board"><tr>{corner}{heads}</tr>{lines}</table></div>'
+    width = f"min(100%, {9 + 2.4 * len(columns):.1f}em)"
+    return f'<table class="board" style="width: {width}"><tr><th></th>{heads}</tr>{lines}</table>'
+
+
+def _token(label: str, is_closed: bool) -> str:
+    return f"<li{' class=closed' if is_closed else ''}>{escape(visible(label))}</li>"

@@ -26,12 +26,15 @@ class Subject:
         run: of the sentence; the target, if any, is the model's own output.
         text: the sentence as typed.
         step: the target token that the reader chose to ask about; None for the lesson's own choice.
+        turn: 0 in the app, where a lesson's questions follow one row. A worksheet, where all can be read at
+            once, asks each question in a turn of its own about another row, so that none answers another.
     """
 
     loaded: LoadedModel
     run: Run
     text: str
     step: int | None = None
+    turn: int = 0
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
