@@ -17,8 +17,8 @@ from viz.theme import Theme
 
 _VIEW = ClientView("path")
 Array: TypeAlias = NDArray[np.float32]
-Role: TypeAlias = Literal["in", "with", "out"]
-"""What moves, what it meets, and what comes of it."""
+Role: TypeAlias = Literal["in", "with", "out", "kept"]
+"""What moves, what it meets, what comes of it, and what waits for the next step."""
 Form: TypeAlias = Literal["strip", "rows", "bars", "weights", "words", "number"]
 Motion: TypeAlias = Literal[
     "appear", "change", "project", "each", "match", "column", "average", "join", "sum", "choose"
@@ -93,8 +93,7 @@ def path_view(
 ) -> None:
     """Draw the path.
 
-    Each step begins with what the one before ended with. Where the reader prefers no motion, each step is shown
-    at its end.
+    Each step begins with what the one before ended with. Users who prefer no motion see each step at its end.
 
     Args:
         steps: one or more.

@@ -3,7 +3,7 @@
 
 import { clamp } from "../shared/numbers.js";
 
-/** @typedef {"in" | "with" | "out"} Role */
+/** @typedef {"in" | "with" | "out" | "kept"} Role */
 /**
  * @typedef {object} Part
  * @property {string} name
@@ -42,17 +42,19 @@ import { clamp } from "../shared/numbers.js";
 /** @typedef {{actors: Actor[], texts: Text[], height: number}} Scene */
 
 export const SIZE = 14;
-export const BAR_NUMBER = 50;
+export const BAR_NUMBER = 56;
 const CAPTION = 22;
-const STRIP = 26;
+const STRIP = 32;
 const GAP = 14;
 const BETWEEN = 22;
 const CHIP = 30;
 /** The share of the width that a vector as wide as the stream takes. */
 const STREAM = 0.62;
-const WEIGHTS_TALL = 84;
+const WEIGHTS_TALL = 100;
 const TABLE_TALL = 300;
 const ROW = [16, 24];
+/** Narrower tables have no column that only waits. */
+const ROOMY = 560;
 
 /**
  * @param {Step} step
@@ -70,6 +72,7 @@ export function sceneOf(step, width, stream, measure) {
   /** @type {[above: number[], below: number[]]} */
   const [above, below] = [[], []];
   for (const [i, { form, role }] of step.parts.entries()) {
+    if (role === "kept" && form === "bars" && width < ROOMY) continue;
     if (form === "rows" || form === "bars" || (form === "weights" && hasTable)) columns.push(i);
     else if (role === "out") below.push(i);
     else above.push(i);
@@ -111,7 +114,11 @@ function one(scene, step, i, y, width, stream) {
   }
   const isMatrix = part.form === "weights";
   const wide = widthOf(part.sizes[isMatrix ? 1 : 0], stream, width);
-  const tall = isMatrix ? WEIGHTS_TALL : part.role === "with" && step.motion !== "sum" ? STRIP / 2 : STRIP;
+  const tall = isMatrix
+    ? WEIGHTS_TALL
+    : part.role !== "in" && part.role !== "out" && step.motion !== "sum"
+      ? STRIP / 2
+      : STRIP;
   scene.texts.push({ text: captionOf(part), at: [0, y + CAPTION / 2], limit: width, part: i });
   scene.actors.push({ id: part.array, part: i, row: 0, box: [0, y + CAPTION, wide, tall] });
   return y + CAPTION + tall + GAP;

@@ -3,7 +3,7 @@
 
 import { clipped, fillBox, fontOf, hatching, raster, strokeBox, write } from "../shared/canvas.js";
 import { css, pixel, ramp, shade } from "../shared/color.js";
-import { format } from "../shared/numbers.js";
+import { fixed, grouped, percent } from "../shared/numbers.js";
 import { BAR_NUMBER, SIZE } from "./layout.js";
 import { ARRIVAL, within } from "./motion.js";
 
@@ -18,13 +18,19 @@ import { ARRIVAL, within } from "./motion.js";
 /** @typedef {{step: Step, scene: Scene}} Drawn */
 
 /** Line patterns of the roles, so that they differ without colour. @type {Record<Role, number[]>} */
-const DASHES = { in: [], with: [5, 4], out: [] };
-const WIDTHS = { in: 2, with: 2, out: 3 };
+const DASHES = { in: [], with: [5, 4], out: [], kept: [] };
+const WIDTHS = { in: 2, with: 2, out: 3, kept: 0 };
 /** Categorical colours of the roles. @type {Record<Role, number>} */
-const PLACES = { in: 0, with: 2, out: 1 };
+const PLACES = { in: 0, with: 2, out: 1, kept: 0 };
 
 /** The colour of a role. @param {Colors} colors @param {Role} role */
 export const colorOf = ({ categorical }, role) => categorical[PLACES[role]];
+
+/** The number of a bar, with as many decimals as the others. @param {Part} part @param {number} value */
+export function written({ is_share, name }, value) {
+  if (name === "probabilities") return percent(value);
+  return is_share && value > 0 && value < 0.005 ? "< 0.01" : fixed(value, 2);
+}
 
 export class Painter {
   /** Images of cells, by the name of their numbers and their scale. @type {Map<string, HTMLCanvasElement>} */
@@ -168,7 +174,7 @@ export class Painter {
       } else end = zero + share * (end - zero);
       const color = part.is_share ? this.colors.accent : values[row] < 0 ? this.ink.low : this.ink.high;
       fillBox(pen, color, [x + Math.min(zero, end), line[1], Math.max(1, Math.abs(end - zero)), line[3]]);
-      if (share > 0.9) this.figure(pen, format(values[row]), box, row, tall);
+      if (share > 0.9) this.figure(pen, written(part, values[row]), box, row, tall);
     }
     if (bounds[0] < 0) fillBox(pen, this.colors.muted, [x + place(0, bounds), y, 1, height]);
   }
@@ -198,7 +204,7 @@ export class Painter {
   /** @param {Pen} pen @param {Part} part @param {Box} box */
   number(pen, { sign, name, array, role }, [x, y, width, height]) {
     const value = this.numbers(array)[0];
-    const written = Number.isInteger(value) ? value.toLocaleString("en") : format(value, 3);
+    const written = Number.isInteger(value) ? grouped(value) : fixed(value, 3);
     const text = `${sign ? `${sign} ` : ""}${name} = ${written}`;
     write(pen, text, [x, y + height / 2], {
       font: fontOf(pen.canvas, SIZE, role === "out" ? 650 : 400),
@@ -210,7 +216,7 @@ export class Painter {
   /** Frame each part in the pattern and colour of its role. @param {Pen} pen @param {Step} step @param {Shown[]} shown */
   outlines(pen, step, shown) {
     for (const [i, { role, form, marked }] of step.parts.entries()) {
-      if (form === "words" || form === "number") continue;
+      if (form === "words" || form === "number" || role === "kept") continue;
       const own = shown.filter(({ actor, isGhost, isPast }) => actor.part === i && !isGhost && !isPast);
       if (!own.length || own.some(({ alpha }) => alpha < 0.5)) continue;
       const [x, y] = [0, 1].map((axis) => Math.min(...own.map(({ box }) => box[axis])));

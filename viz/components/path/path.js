@@ -5,13 +5,14 @@ import { forStreamlit, mounting } from "../mount.js";
 import { commandOf, whereOf } from "../scenes/keys.js";
 import { penOf, prepare } from "../shared/canvas.js";
 import { div, h, positionInWindow, positionOn, span } from "../shared/dom.js";
-import { clamp, format } from "../shared/numbers.js";
+import { format } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
 import { CanvasView } from "../shared/shell.js";
 import { quoted } from "../shared/words.js";
 import { SIZE, sceneOf } from "./layout.js";
 import { ARRIVAL, moment } from "./motion.js";
 import { colorOf, Painter } from "./paint.js";
+import { isStill, Player } from "./player.js";
 import style from "./style.css";
 
 /** @typedef {import("./layout.js").Step} Step */
@@ -25,17 +26,7 @@ import style from "./style.css";
  * @property {Step[]} steps
  */
 
-/** Milliseconds of motion in a step; keys are met one by one. */
-const MOTION = { each: 3600, match: 4200, average: 3800 };
-const USUAL = 2600;
-/** How long a result is looked at while playing: the time to read its sentence. */
-const READING = { least: 1400, letter: 26 };
-/** Steps back are played faster. */
-const BACKWARD = 4;
 const ROLES = /** @type {const} */ (["in", "with", "out"]);
-
-/** Whether the reader prefers no motion. */
-const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** @extends {CanvasView<PathData & {selected?: null}, Place>} */
 class Path extends CanvasView {
@@ -43,16 +34,16 @@ class Path extends CanvasView {
   /** @type {import("./layout.js").Scene[]} */
   scenes = [];
   height = 0;
-  step = 0;
-  /** The time in the step, from 0 to 1. */
-  t = 1;
-  isPlaying = false;
-  frame = 0;
-  timer = 0;
+  player = new Player({
+    draw: () => this.draw(),
+    describe: () => this.describeStep(),
+    // For the full matrices of the step at which the user has stopped.
+    stop: () => this.selection.report(this.player.step, KEY_DELAY),
+  });
   /** The subject and the last place to which Python has moved. */
   known = ["", ""];
-  frames = 0;
-  where = div("where");
+  /** The step that is described. @type {Step | undefined} */
+  at;
   heading = div("heading");
   sentence = h("p", { class: "sentence" });
   chapters = div("chapters");
@@ -62,12 +53,12 @@ class Path extends CanvasView {
     min: 0,
     step: 0.01,
     "aria-label": "Step",
-    oninput: () => this.seek(Number(this.range.value)),
-    onchange: () => this.report(),
+    oninput: () => this.player.seek(Number(this.range.value)),
+    onchange: () => this.player.onStop(),
   });
   playing = h("button", { class: "play", onclick: () => this.toggle() });
-  back = h("button", { onclick: () => this.previous() }, "Back");
-  forward = h("button", { onclick: () => this.next() }, "Next");
+  back = h("button", { onclick: () => this.player.previous() }, "Back");
+  forward = h("button", { onclick: () => this.player.next() }, "Next");
   onPage = (/** @type {KeyboardEvent} */ event) => this.keyOnPage(event);
 
   build() {
@@ -77,7 +68,6 @@ class Path extends CanvasView {
     this.root.prepend(
       controls,
       this.chapters,
-      this.where,
       this.heading,
       this.sentence,
       this.stage,
@@ -86,7 +76,7 @@ class Path extends CanvasView {
     );
     this.listen(this.canvas);
     document.addEventListener("keydown", this.onPage);
-    Object.assign(this.root, { seek: (/** @type {number} */ at) => this.seek(at) });
+    Object.assign(this.root, { seek: (/** @type {number} */ at) => this.player.seek(at) });
   }
 
   update() {
@@ -103,17 +93,15 @@ class Path extends CanvasView {
     const name = this.at?.name;
     const place = `${data.here} ${data.moves}`;
     const isMoved = this.known[1] !== place;
-    if (this.known[0] !== data.subject || isMoved) this.stop();
+    if (this.known[0] !== data.subject || isMoved) this.player.stop();
     this.known = [data.subject, place];
     const index = data.steps.findIndex((step) => step.name === (isMoved ? data.here : (name ?? data.here)));
-    if (isMoved || data.steps[this.step]?.name !== name) [this.step, this.t] = [Math.max(0, index), 1];
+    this.player.take(data.steps);
+    if (isMoved || data.steps[this.player.step]?.name !== name) this.player.place(Math.max(0, index));
     this.listChapters();
     this.layout();
     this.describeStep();
   }
-
-  /** The step shown. @type {Step | undefined} */
-  at;
 
   place() {
     const pen = penOf(this.canvas);
@@ -133,7 +121,7 @@ class Path extends CanvasView {
     const { steps } = this.data;
     const pen = prepare(this.canvas, this.width, this.height);
     pen.translate(3, 3);
-    const [i, t] = [this.step, this.t];
+    const { step: i, t } = this.player;
     const before = i ? { step: steps[i - 1], scene: this.scenes[i - 1] } : null;
     const now = { step: steps[i], scene: this.scenes[i] };
     this.painter.paint(pen, now, before, moment(now.step, now.scene, before?.scene ?? null, t), t);
@@ -143,9 +131,10 @@ class Path extends CanvasView {
 
   /** Mark in the sentence what is moving. */
   highlight() {
-    const growth = (this.t - ARRIVAL) / (1 - ARRIVAL);
+    const { t } = this.player;
+    const growth = (t - ARRIVAL) / (1 - ARRIVAL);
     const now =
-      this.t === 1
+      t === 1
         ? ""
         : growth < 0
           ? "in"
@@ -159,17 +148,17 @@ class Path extends CanvasView {
   /** Write about the step, if it is another one. */
   describeStep() {
     const { steps } = this.data;
-    const step = steps[this.step];
-    this.playing.textContent = this.isPlaying ? "Pause" : "Play";
-    this.back.disabled = this.step === 0;
-    this.forward.disabled = this.step === steps.length - 1 && this.t === 1;
+    const { step: i, t, isPlaying } = this.player;
+    const step = steps[i];
+    this.playing.textContent = isPlaying ? "Pause" : "Play";
+    this.back.disabled = i === 0;
+    this.forward.disabled = i === steps.length - 1 && t === 1;
     if (step === this.at) return;
     this.at = step;
-    const where = `Step ${this.step + 1} of ${steps.length}, ${step.chapter}`;
-    this.where.textContent = where;
-    this.heading.textContent = step.title;
+    const where = `Step ${i + 1} of ${steps.length}`;
+    this.heading.replaceChildren(step.title, span("where", where));
     this.sentence.replaceChildren(...step.sentence.map(([role, text]) => (role ? span(role, text) : text)));
-    this.range.setAttribute("aria-valuetext", `${where}: ${step.title}`);
+    this.range.setAttribute("aria-valuetext", `${where}, ${step.chapter}: ${step.title}`);
     for (const button of this.chapters.querySelectorAll("button"))
       button.toggleAttribute("aria-current", button.textContent === step.chapter);
     this.listScales(step);
@@ -179,10 +168,14 @@ class Path extends CanvasView {
 
   listChapters() {
     const { steps } = this.data;
-    const first = new Map(steps.map(({ chapter }, i) => [chapter, i]).reverse());
-    const buttons = [...first]
-      .reverse()
-      .map(([chapter, i]) => h("button", { onclick: () => this.choose(Number(i)) }, String(chapter)));
+    const names = [...new Set(steps.map(({ chapter }) => chapter))];
+    const buttons = names.map((name) =>
+      h(
+        "button",
+        { onclick: () => this.player.choose(steps.findIndex(({ chapter }) => chapter === name)) },
+        name,
+      ),
+    );
     this.chapters.replaceChildren(...buttons);
     this.at = undefined;
   }
@@ -196,124 +189,16 @@ class Path extends CanvasView {
     const { diverging } = this.data.colors;
     const entries = [...groups.values()].map((own) => {
       const names = [...new Set(own.map(({ name }) => name))];
-      const [low, high] = own[0].scale.map((end) => format(end));
+      const largest = Math.max(...own.map(({ array }) => largestOf(/** @type {any} */ (this.data)[array])));
+      const [low, high] = own[0].scale;
+      // Beyond the ends of the scale the colour stays the same.
+      const isCut = largest > high * 1.001;
       const bar = span("bar");
       bar.style.background = `linear-gradient(90deg,${diverging.join()})`;
-      return span("scale", names.join(" and "), low, bar, high);
+      const ends = [`${isCut ? "≤ " : ""}${format(low)}`, `${isCut ? "≥ " : ""}${format(high)}`];
+      return span("scale", span("", names.join(" and ")), span("", ends[0]), bar, span("", ends[1]));
     });
     this.scales.replaceChildren(...entries);
-  }
-
-  // Time
-
-  /** Play on to the end of this step, and then to the end of the path if it plays. */
-  run(speed = 1) {
-    this.halt();
-    let last = performance.now();
-    const tick = (/** @type {number} */ now) => {
-      const { motion } = this.data.steps[this.step];
-      const duration = MOTION[/** @type {keyof typeof MOTION} */ (motion)] ?? USUAL;
-      this.t = clamp(this.t + (speed * Math.min(now - last, 100)) / duration, 0, 1);
-      last = now;
-      this.frames += 1;
-      if (speed > 0 ? this.t < 1 : this.t > 0) {
-        this.frame = requestAnimationFrame(tick);
-        this.draw();
-        return;
-      }
-      this.frame = 0;
-      if (speed < 0) [this.step, this.t] = [this.step - 1, 1];
-      this.draw();
-      this.rest();
-    };
-    this.describeStep();
-    this.frame = requestAnimationFrame(tick);
-  }
-
-  /** At the end of a step: stay, or play on once it has been read. */
-  rest() {
-    const { steps } = this.data;
-    if (this.isPlaying && this.step < steps.length - 1) {
-      const letters = steps[this.step].sentence.reduce((n, [, text]) => n + text.length, 0);
-      this.timer = Number(
-        setTimeout(() => this.enter(this.step + 1), READING.least + letters * READING.letter),
-      );
-    } else {
-      this.isPlaying = false;
-      this.report();
-    }
-    this.describeStep();
-  }
-
-  /** Begin a step. @param {number} step */
-  enter(step) {
-    [this.step, this.t] = [step, isStill() ? 1 : 0];
-    if (isStill()) {
-      this.draw();
-      this.rest();
-    } else this.run();
-  }
-
-  halt() {
-    cancelAnimationFrame(this.frame);
-    clearTimeout(this.timer);
-    [this.frame, this.timer] = [0, 0];
-  }
-
-  stop() {
-    this.halt();
-    this.isPlaying = false;
-  }
-
-  toggle() {
-    if (this.isPlaying) {
-      this.stop();
-      this.describeStep();
-      this.report();
-      return;
-    }
-    if (isStill()) return;
-    this.isPlaying = true;
-    if (this.t < 1) this.run();
-    else this.enter(this.step === this.data.steps.length - 1 ? 0 : this.step + 1);
-  }
-
-  next() {
-    const isMoving = this.frame !== 0;
-    this.stop();
-    if (isMoving || this.step === this.data.steps.length - 1) this.choose(this.step);
-    else this.enter(this.t < 1 ? this.step : this.step + 1);
-  }
-
-  previous() {
-    this.stop();
-    if (this.step === 0) this.choose(0);
-    else if (isStill()) this.choose(this.step - 1);
-    else this.run(-BACKWARD);
-  }
-
-  /** Show a step at its end. @param {number} step */
-  choose(step) {
-    this.stop();
-    [this.step, this.t] = [step, 1];
-    this.draw();
-    this.describeStep();
-    this.report();
-  }
-
-  /** Go to a time: a step's number plus the share of the step. @param {number} at */
-  seek(at) {
-    this.stop();
-    const last = this.data.steps.length - 1;
-    this.step = clamp(Math.ceil(at) - 1, 0, last);
-    this.t = isStill() ? 1 : clamp(at - this.step, 0, 1);
-    this.draw();
-    this.describeStep();
-  }
-
-  /** Report where the user has stopped, for the full matrices of that step. */
-  report() {
-    this.selection.report(this.step, KEY_DELAY);
   }
 
   // Keys
@@ -322,12 +207,12 @@ class Path extends CanvasView {
   onKey(key) {
     /** @type {Record<string, () => void>} */
     const keys = {
-      ArrowRight: () => this.next(),
-      ArrowLeft: () => this.previous(),
-      PageDown: () => this.next(),
-      PageUp: () => this.previous(),
-      Home: () => this.choose(0),
-      End: () => this.choose(this.data.steps.length - 1),
+      ArrowRight: () => this.player.next(),
+      ArrowLeft: () => this.player.previous(),
+      PageDown: () => this.player.next(),
+      PageUp: () => this.player.previous(),
+      Home: () => this.player.choose(0),
+      End: () => this.player.choose(this.data.steps.length - 1),
       " ": () => this.toggle(),
     };
     return keys[key];
@@ -353,6 +238,13 @@ class Path extends CanvasView {
       this.press(event);
   }
 
+  /** Play or pause; a picture that is going to move comes into sight. */
+  toggle() {
+    this.player.toggle();
+    if (this.player.isPlaying && this.root.getBoundingClientRect().bottom > innerHeight)
+      this.root.scrollIntoView();
+  }
+
   isInSight() {
     const { top, bottom } = this.root.getBoundingClientRect();
     return bottom > 0 && top < innerHeight;
@@ -362,11 +254,11 @@ class Path extends CanvasView {
 
   /** @param {MouseEvent} event @returns {Place | null} */
   find(event) {
-    if (this.t < 1) return null;
+    if (this.player.t < 1) return null;
     const [x, y] = positionOn(this.canvas, event).map((place) => place - 3);
-    const { actors } = this.scenes[this.step];
+    const { actors } = this.scenes[this.player.step];
     for (const [number, { part, box }] of actors.entries()) {
-      const { form, sizes } = this.data.steps[this.step].parts[part];
+      const { form, sizes } = this.data.steps[this.player.step].parts[part];
       const [across, down] = [(x - box[0]) / box[2], (y - box[1]) / box[3]];
       if (across < 0 || across >= 1 || down < 0 || down >= 1) continue;
       if (form === "strip") return [number, Math.floor(across * sizes[0])];
@@ -378,8 +270,8 @@ class Path extends CanvasView {
 
   /** @param {Place} place @returns {import("../shared/words.js").Line[]} */
   describe([number, cell]) {
-    const actor = this.scenes[this.step].actors[number];
-    const part = this.data.steps[this.step].parts[actor.part];
+    const actor = this.scenes[this.player.step].actors[number];
+    const part = this.data.steps[this.player.step].parts[actor.part];
     const values = /** @type {any} */ (this.data)[part.array];
     const isRows = part.form === "rows";
     const at = part.form === "bars" ? quoted(part.labels[cell]) : `number ${cell}`;
@@ -393,7 +285,7 @@ class Path extends CanvasView {
 
   /** @param {Place} place */
   cornerOf([number]) {
-    const [x, y, w, tall] = this.scenes[this.step].actors[number].box;
+    const [x, y, w, tall] = this.scenes[this.player.step].actors[number].box;
     return positionInWindow(this.canvas, [x + w, y + tall]);
   }
 
@@ -401,16 +293,19 @@ class Path extends CanvasView {
   click() {}
 
   end() {
-    this.stop();
+    this.player.stop();
     document.removeEventListener("keydown", this.onPage);
     super.end();
   }
 
   state() {
-    const { step, t, isPlaying, frame, frames, height } = this;
-    return { step, t, isPlaying, isMoving: frame !== 0, frames, height, name: this.at?.name };
+    const { step, t, isPlaying, isMoving, frames } = this.player;
+    return { step, t, isPlaying, isMoving, frames, name: this.at?.name };
   }
 }
+
+/** The largest magnitude. @param {Float32Array} values */
+const largestOf = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 
 /** @param {number[]} values */
 function mostCommon(values) {

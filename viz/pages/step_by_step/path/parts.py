@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from viz.components.path import Array, Form, Motion, Part, Role
-from viz.pages.step_by_step.stages.stage import Matrix, Operand, Stage
+from viz.pages.step_by_step.stages.stage import Matrix, Stage
 from viz.pages.step_by_step.stages.way import Way
-from viz.theme import color_range
 
 
 def row_of(stage: Stage, way: Way) -> int:
@@ -159,39 +158,3 @@ def _shown(matrix: Matrix, motion: Motion, row: int) -> tuple[Form, Array, Seque
 def is_norm(stage: Stage) -> bool:
     """True for a norm, whose purpose is another scale."""
     return stage.path.endswith(".result") or stage.name.endswith("-norm")
-
-
-def with_shared_scales(steps: Sequence[tuple[Stage, list[Part]]]) -> list[list[Part]]:
-    """Give the parts their scales: numbers that are compared with one another share one.
-
-    These are the terms of a sum and its result, a vector before and after it is scaled or rotated, a query and
-    the keys, values and their average, heads side by side, and scores before and after mask, bias or cap.
-    """
-    parents: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while parents.setdefault(name, name) != name:
-            name = parents[name]
-        return name
-
-    for stage, parts in steps:
-        is_kin = motion_of(stage) not in ("project", "each", "choose") and stage.name != "logits"
-        if is_kin and not is_norm(stage):
-            is_column = motion_of(stage) == "column"
-            forms = ("bars",) if is_column else ("strip", "rows")
-            compared = [part.group for part in parts if part.form in forms]
-            for group in compared:
-                parents[root(group)] = root(compared[0])
-
-    def key_of(part: Part) -> tuple[str, bool, bool]:
-        return root(part.group), part.form == "bars", part.is_share
-
-    values: dict[tuple[str, bool, bool], list[Array]] = {}
-    for _, parts in steps:
-        for part in parts:
-            values.setdefault(key_of(part), []).append(part.values.ravel())
-    ranges = {key: color_range(np.concatenate(all_), signed=not key[2]) for key, all_ in values.items()}
-    return [
-        [replace(part, scale=ranges[key_of(part)], group=root(part.group)) for part in parts]
-        for _, parts in steps
-    ]

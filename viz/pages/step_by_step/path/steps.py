@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from viz.components.path import Part, Step
-from viz.pages.step_by_step.path.parts import motion_of, parts_of, with_shared_scales
+from viz.pages.step_by_step.path.parts import motion_of, parts_of
+from viz.pages.step_by_step.path.scales import with_shared_scales
 from viz.pages.step_by_step.path.sentences import sentence_of
 from viz.pages.step_by_step.stages.stage import Stage
 from viz.pages.step_by_step.stages.way import Way
@@ -18,7 +19,7 @@ def steps_of(stages: Sequence[Stage], way: Way) -> list[Step]:
     """The steps, in the order of the stages."""
     named: dict[str, str] = {}
     own_parts = [(stage, [_named(part, named) for part in parts_of(stage, way)]) for stage in stages]
-    parts = with_shared_scales(own_parts)
+    parts = with_shared_scales(_kept(own_parts))
     return [
         Step(
             stage.name,
@@ -30,6 +31,19 @@ def steps_of(stages: Sequence[Stage], way: Way) -> list[Step]:
         )
         for stage, own in zip(stages, parts, strict=True)
     ]
+
+
+def _kept(steps: Sequence[tuple[Stage, list[Part]]]) -> list[tuple[Stage, list[Part]]]:
+    """Keep a query or weights in sight while the keys or values that they meet next are computed."""
+    kept: list[tuple[Stage, list[Part]]] = []
+    waiting: Part | None = None
+    for stage, parts in steps:
+        if motion_of(stage) == "each":
+            kept.append((stage, [replace(waiting, role="kept"), *parts] if waiting else parts))
+        else:
+            kept.append((stage, parts))
+            waiting = parts[-1]
+    return kept
 
 
 def _named(part: Part, named: dict[str, str]) -> Part:
