@@ -219,9 +219,11 @@ export class Painter {
       if (form === "words" || form === "number" || role === "kept") continue;
       const own = shown.filter(({ actor, isGhost, isPast }) => actor.part === i && !isGhost && !isPast);
       if (!own.length || own.some(({ alpha }) => alpha < 0.5)) continue;
-      const [x, y] = [0, 1].map((axis) => Math.min(...own.map(({ box }) => box[axis])));
+      // Rows arrive one by one: their frame waits for them in its place.
+      const boxes = own.map(({ actor, box }) => (form === "rows" && role === "out" ? actor.box : box));
+      const [x, y] = [0, 1].map((axis) => Math.min(...boxes.map((box) => box[axis])));
       const [right, bottom] = [0, 1].map((axis) =>
-        Math.max(...own.map(({ box }) => box[axis] + box[axis + 2])),
+        Math.max(...boxes.map((box) => box[axis] + box[axis + 2])),
       );
       const inset = form === "bars" ? BAR_NUMBER : 0;
       pen.setLineDash(DASHES[role]);

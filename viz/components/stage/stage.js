@@ -53,8 +53,8 @@ class StagePictures extends CanvasView {
     this.stage.setAttribute("aria-label", data.title);
     this.selected = null;
     this.point(null);
-    const shared = this.pictures.filter(({ is_shared }) => is_shared).map(({ name }) => name);
-    const scale = shared.length ? `${shared.join(" and ")} share one colour scale. ` : "";
+    const shared = [...new Set(this.pictures.filter((one) => one.is_shared).map(({ name }) => name))];
+    const scale = shared.length ? `One colour scale for ${shared.join(" and ")}. ` : "";
     this.note.textContent = `${scale}Point at a cell, or move to it with the arrow keys, to read it in full and to see which cells it is computed from.`;
     this.shown = data.stage;
     this.layout();

@@ -35,7 +35,8 @@ def with_shared_scales(steps: Sequence[tuple[Stage, list[Part]]]) -> list[list[P
     def key_of(part: Part) -> Grouping:
         return root(part.group), part.form == "bars", part.is_share
 
-    streams: dict[bytes, str] = {}
+    sums = [parts for stage, parts in steps if motion_of(stage) == "sum"]
+    streams = {part.values.tobytes(): part.group for parts in sums for part in parts}
     for stage, parts in steps:
         compared = _compared(stage, parts, streams)
         for group in compared:
@@ -55,7 +56,7 @@ def _compared(stage: Stage, parts: Sequence[Part], streams: dict[bytes, str]) ->
     """The groups of a step that share a scale.
 
     Args:
-        streams: the groups of the sums so far, by their numbers, which a norm reads under another name.
+        streams: the groups of all sums, by their numbers, which a norm reads under another name.
     """
     if is_norm(stage):
         known = streams.get(parts[0].values.tobytes())
@@ -63,8 +64,6 @@ def _compared(stage: Stage, parts: Sequence[Part], streams: dict[bytes, str]) ->
     motion = motion_of(stage)
     if motion in ("project", "each", "choose", "appear") or stage.name == "logits":
         return []
-    if motion == "sum":
-        streams.update({part.values.tobytes(): part.group for part in parts})
     # A query and its keys are compared with each other, and not with their products.
     forms = ("bars",) if motion == "column" else ("strip", "rows")
     return [part.group for part in parts if part.form in forms and part.role != "kept"]
