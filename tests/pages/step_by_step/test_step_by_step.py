@@ -114,11 +114,13 @@ def test_the_pictures_follow_the_path_and_the_path_the_address(views: Views) -> 
     views.select(app, PATH, "cross-z")
     assert title(app) == "Weights times values"
     assert app.query_params["stage"] == "cross-z"
-    after = views.data(PATH)
-    assert after["moves"] == data["moves"], "the path keeps the step that it has reported"
+    app.run()
+    assert views.data(PATH)["here"] == "cross-z", "a page that is drawn anew shows the same step"
+    data = views.data(PATH)
     views.select(app, DRAWING, "generator")
     moved = views.data(PATH)
-    assert (moved["here"], moved["moves"]) == ("logits", data["moves"] + 1)
+    assert moved["here"] == "logits"
+    assert moved["moves"] > data["moves"]
 
 
 def test_the_first_token_is_a_word_at_which_something_is_seen() -> None:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from viz.pages.shared.sentence import sentence_box
+from viz.pages.step_by_step.session import arrive
 from viz.pages.step_by_step.walk import walk
 
 MOST_TOKENS = 40
@@ -13,4 +14,5 @@ st.markdown(
 )
 sentence = sentence_box(most_tokens=MOST_TOKENS)
 if sentence is not None:
+    arrive()
     walk(sentence)

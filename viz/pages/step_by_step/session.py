@@ -21,7 +21,7 @@ from viz.widgets import HEAD, Draw, in_a_row, pick, pick_button
 STAGE, SIDE, ROW, SOURCE_ROW = "stage", "side", "row", "source_row"
 """Query parameters: the stage, the stack whose layer is shown in detail, the token followed in the predicting
 stack, and that in the encoder of a model with both."""
-_MOVES, _SHOWN = "moves of the path", "step of the path"
+_MOVED, _SHOWN = "last move of the path", "step of the path"
 
 STACK_LABELS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
 
@@ -117,12 +117,25 @@ def current_stage(stages: Sequence[Stage], way: Way) -> int:
     return names.index(name) if name in names else first
 
 
-def moves(name: str) -> int:
-    """How often something other than the path itself has moved to a stage, which is now the current one."""
+def last_move(name: str) -> tuple[str, int]:
+    """The stage to which something other than the path itself has last moved, and how often that happened.
+
+    Both stay as they are while the reader moves along the path, which is then not sent again.
+
+    Args:
+        name: the current stage.
+    """
     if st.session_state.get(_SHOWN) != name:
-        st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
+        _, count = st.session_state.get(_MOVED, ("", 0))
+        st.session_state[_MOVED] = name, count + 1
         st.session_state[_SHOWN] = name
-    return int(st.session_state[_MOVES])
+    moved: tuple[str, int] = st.session_state[_MOVED]
+    return moved
+
+
+def arrive() -> None:
+    """Make the path begin at the current stage: in a run of the whole page it may be drawn anew."""
+    st.session_state.pop(_SHOWN, None)
 
 
 def stopped_at(name: str) -> None:

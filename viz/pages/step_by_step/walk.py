@@ -10,7 +10,7 @@ from viz.figures.labels import visible
 from viz.pages.checkpoint.drawing import stacks_of
 from viz.pages.shared.sentence import SentenceRun
 from viz.pages.step_by_step.path.steps import steps_of
-from viz.pages.step_by_step.session import current_stage, jump, moves, pick_way, stopped_at
+from viz.pages.step_by_step.session import current_stage, jump, last_move, pick_way, stopped_at
 from viz.pages.step_by_step.stage import show_stage
 from viz.pages.step_by_step.stages.stage import Stage
 from viz.pages.step_by_step.stages.walk import stages_of
@@ -26,12 +26,12 @@ def walk(sentence: SentenceRun) -> None:
         way = pick_way(sentence.loaded, sentence.run)
     stages = stages_of(way)
     at = current_stage(stages, way)
-    name = stages[at].name
+    here, moves = last_move(stages[at].name)
     row = way.position if way.stack == way.writer else way.source
     path_view(
         steps_of(stages, way),
-        here=name,
-        moves=moves(name),
+        here=here,
+        moves=moves,
         subject=f"{hash(sentence.key)} {way.stack} {way.layer} {way.head} {row}",
         colors=sentence.theme,
         key="token_path",
