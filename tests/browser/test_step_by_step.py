@@ -1,4 +1,4 @@
-"""Step by step in a browser: buttons, keys, clock and drawing; motion and announcements."""
+"""Step by step in a browser: buttons, keys, playing and drawing; numbers and announcements."""
 
 from __future__ import annotations
 
@@ -42,8 +42,18 @@ def press(page: Page, label: str) -> None:
     page.get_by_role("button", name=label, exact=True).click()
 
 
-def test_next_back_and_keys_go_from_stage_to_stage(page: Page, app_url: str) -> None:
-    start(page, app_url)
+def path(page: Page) -> Locator:
+    return page.locator(".hl-path")
+
+
+def time(page: Page) -> tuple[str, float]:
+    """The step that the path shows, and how far it has come."""
+    told = path(page).evaluate("root => root.state()")
+    return told["name"], told["t"]
+
+
+def test_buttons_and_keys_go_from_step_to_step(page: Page, app_url: str) -> None:
+    start(page, app_url, stage="text")
     expect(heading(page)).to_have_text("The text")
     press(page, "Next")
     expect(heading(page)).to_have_text("Tokens")
@@ -51,7 +61,7 @@ def test_next_back_and_keys_go_from_stage_to_stage(page: Page, app_url: str) -> 
     page.locator("body").press("PageDown")
     expect(heading(page)).to_have_text("Ids")
     settle(page)
-    # Arrow keys change the stage on the page itself; in the pictures they move between numbers.
+    # Arrow keys change the step on the page itself; in the pictures they move between numbers.
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("ArrowRight")
     expect(heading(page)).to_have_text("Rows of the embedding matrix")
@@ -65,64 +75,47 @@ def test_next_back_and_keys_go_from_stage_to_stage(page: Page, app_url: str) -> 
     assert "stage=tokens" in page.url
 
 
+def test_space_plays_and_pauses_in_the_middle_of_a_step(page: Page, app_url: str) -> None:
+    page.emulate_media(reduced_motion="no-preference")
+    start(page, app_url, stage="self-scale")
+    before = picture(path(page))
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("Space")
+    wait_until(page, lambda: time(page)[0] == "self-k" and time(page)[1] > 0, "it does not play")
+    page.keyboard.press("Space")
+    paused = time(page)
+    expect(heading(page)).to_have_text("Keys of head 0")
+    settle(page)
+    assert time(page) == paused, "the pictures below do not move the path"
+    assert picture(path(page)) != before
+    page.keyboard.press("ArrowLeft")
+    wait_until(page, lambda: time(page) == ("self-scale", 1), "it does not go back")
+    assert picture(path(page)) == before
+
+
+def test_without_motion_each_step_is_a_still(page: Page, app_url: str) -> None:
+    start(page, app_url, stage="self-q")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_hidden()
+    press(page, "Next")
+    assert time(page) == ("self-scale", 1)
+    assert path(page).evaluate("root => root.state().frames") == 0
+    expect(path(page).locator(".hl-say")).to_contain_text("Divided by the square root of d_head")
+
+
 @pytest.mark.slow
 def test_a_block_leads_to_its_stage_and_says_where_we_are(page: Page, app_url: str) -> None:
-    start(page, app_url)
+    start(page, app_url, stage="text")
     expect(block(page, "embedding").first).to_have_attribute("aria-current", "step")
     block(page, "cross-attention").click()
     expect(heading(page)).to_have_text("Queries of head 0")
     settle(page)
-    assert "side=Decoder" in page.url
     expect(block(page, "cross-attention")).to_have_attribute("aria-current", "step")
     expect(block(page, "embedding").first).not_to_have_attribute("aria-current", "step")
     assert state(page)["pictures"][-1]["sizes"] == "6 queries × 32 dimensions"
 
 
-def test_play_passes_the_stages_until_the_user_acts(page: Page, app_url: str) -> None:
-    start(page, app_url, stage="ids")
-    press(page, "Play")
-    expect(heading(page)).to_have_text("Rows of the embedding matrix")
-    expect(heading(page)).to_have_text("Times the square root of d_model")
-    press(page, "Back")
-    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-
-
-@pytest.mark.slow
-def test_play_ends_with_the_last_stage(page: Page, app_url: str) -> None:
-    start(page, app_url, stage="choice")
-    press(page, "Play")
-    expect(heading(page)).to_have_text("Round again")
-    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    expect(page.get_by_role("button", name="Next", exact=True)).to_be_disabled()
-
-
-@pytest.mark.slow
-def test_nothing_moves_for_who_wants_no_motion(page: Page, app_url: str) -> None:
-    start(page, app_url, stage="self-scores")
-    before = picture(pictures(page))
-    press(page, "Next")
-    expect(heading(page)).to_have_text("The mask")
-    settle(page)
-    assert picture(pictures(page)) != before
-    assert (state(page)["moves"], state(page)["isMoving"]) == (0, False)
-
-
-def test_the_stage_before_moves_into_the_next(page: Page, app_url: str) -> None:
-    page.emulate_media(reduced_motion="no-preference")
-    start(page, app_url, stage="self-mask")
-    assert state(page)["moves"] == 0, "the first stage has nothing to grow out of"
-    press(page, "Next")
-    wait_until(page, lambda: state(page)["moves"] == 1, "nothing moved")
-    wait_until(page, lambda: not state(page)["isMoving"], "it never came to rest")
-    settle(page)
-    moved = picture(pictures(page))
-    page.emulate_media(reduced_motion="reduce")
-    start(page, app_url, stage="self-weights")
-    assert picture(pictures(page)) == moved, "at rest both are the same picture"
-
-
 def test_a_number_is_the_run_s_own(page: Page, app_url: str) -> None:
-    start(page, app_url, stage="self-scores", layer="1")
+    start(page, app_url, stage="self-scores", layer="1", side="Encoder")
     run = run_sentence(open_model("toy-en-it"), TEXT)
     scores = run.trace["encoder.layers.1.self_attn.scores"][0, 0]
     pictures(page).scroll_into_view_if_needed()
@@ -142,7 +135,7 @@ def test_a_number_is_the_run_s_own(page: Page, app_url: str) -> None:
 
 @pytest.mark.slow
 def test_numbers_are_reached_and_said_by_keyboard(page: Page, app_url: str) -> None:
-    start(page, app_url, stage="self-weights")
+    start(page, app_url, stage="self-weights", side="Encoder")
     stage = pictures(page).get_by_role("application")
     stage.focus()
     stage.press("ArrowRight")

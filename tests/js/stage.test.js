@@ -1,10 +1,9 @@
 // @ts-check
-// The pictures of a stage: where they stand, which cell is where, and how one stage turns into the next.
+// The pictures of a stage: where they stand, and which cell is where.
 
 import assert from "node:assert/strict";
 import test from "node:test";
 import { cellAt, every, FOOT, layout } from "../../viz/components/stage/layout.js";
-import { moment } from "../../viz/components/stage/motion.js";
 
 /** @param {string[]} labels */
 const axis = (labels, title = "token") => ({ title, labels, has_words: true, count: labels.length });
@@ -21,7 +20,7 @@ const numbers = (/** @type {number} */ n) => ({
  */
 const picture = (rows, columns, sign = "", path = "") => ({
   ...{ name: "X", sign, rows, columns, kind: "signed", path },
-  ...{ link: [true, true], range: [-1, 1], words: [], marked: null },
+  ...{ link: [true, true], range: [-1, 1], is_shared: false, words: [], marked: null },
 });
 /** @param {string} text */
 const measure = (text) => 7 * text.length;
@@ -64,22 +63,4 @@ test("as many labels are written as fit", () => {
   assert.equal(every(40, 34), 1);
   assert.equal(every(10, 34), 4);
   assert.equal(every(0.5, 34), 100);
-});
-
-test("existing pictures move to their new places, and the result grows out of the first", () => {
-  const before = [
-    { path: "scores", box: /** @type {[number, number, number, number]} */ ([500, 0, 90, 90]) },
-  ];
-  const now = [
-    { path: "scores", box: /** @type {[number, number, number, number]} */ ([0, 0, 90, 90]) },
-    { path: "weights", box: /** @type {[number, number, number, number]} */ ([500, 0, 90, 90]) },
-  ];
-  const [moving, growing] = moment(now, before, 0);
-  assert.deepEqual([moving.box, moving.alpha], [[500, 0, 90, 90], 1]);
-  assert.deepEqual([growing.box, growing.alpha], [[0, 0, 90, 90], 0]);
-  assert.deepEqual(moment(now, before, 1), [
-    { box: [0, 0, 90, 90], alpha: 1 },
-    { box: [500, 0, 90, 90], alpha: 1 },
-  ]);
-  assert.equal(moment(now, [], 0)[0].alpha, 0, "what was not there appears in its place");
 });

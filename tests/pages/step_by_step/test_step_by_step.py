@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-import viz.pages.step_by_step.session as session
-from tests.pages.app import buttons, open_app, press, texts
+from tests.pages.app import open_app, press, texts
 from tests.pages.models.page import opened
 from tests.pages.step_by_step.stages.ways import SIDES, TEXTS, way_of
 from tests.pages.views import Views
@@ -21,11 +21,12 @@ from viz.components.shared.client_view import ClientView
 from viz.components.stage import stage_view
 from viz.pages.step_by_step.pictures import MOST_COLUMNS, MOST_ROWS, pictures_of
 from viz.pages.step_by_step.stage import numbered, recorded
+from viz.pages.step_by_step.stages.stage import Stage
 from viz.pages.step_by_step.stages.walk import stages_of
 from viz.theme import palette
 
 WORD = way_of("toy-en-it", "decoder").tokens("decoder")[3]
-PAGE, PICTURES, DRAWING = "step_by_step", "stage_pictures", "way_architecture"
+PAGE, PATH, PICTURES, DRAWING = "step_by_step", "token_path", "stage_pictures", "way_architecture"
 KINDS_STAGES = [
     ("prompted", "round"),
     ("rotary", "self-q-rotary"),
@@ -65,10 +66,18 @@ def test_every_stage_of_every_model_can_be_drawn(
         assert data["pictures"][-1]["sign"] in ("=", "→") or not stage.operands
         shown = arrays[f"values{len(pictures) - 1}"]
         np.testing.assert_array_equal(shown, stage.result.values[:MOST_ROWS, :MOST_COLUMNS])
+        assert_shares_a_range(data["pictures"], stage)
         assert data["pictures"][-1]["rows"]["count"] == len(stage.result.values)
         assert recorded(stage)
         for lines in stage.code:
             assert numbered(lines.text, lines.first).lstrip().startswith(f"{lines.first}  ")
+
+
+def assert_shares_a_range(pictures: list[dict[str, Any]], stage: Stage) -> None:
+    """A division changes the colours, not the scale."""
+    if stage.name.endswith("self-scale"):
+        assert pictures[0]["range"] == pictures[-1]["range"]
+        assert pictures[0]["is_shared"]
 
 
 @pytest.mark.parametrize("kind, stage", KINDS_STAGES)
@@ -98,32 +107,34 @@ def test_a_masked_word_is_the_row_that_is_followed() -> None:
     assert f"In this place the sentence has `{MASK}`" in texts(app)
 
 
-def test_next_and_back(views: Views) -> None:
+def test_the_pictures_follow_the_path_and_the_path_the_address(views: Views) -> None:
     app = start()
-    assert title(app) == "The text"
-    assert app.button(key="stage_back").disabled
-    press(app, "Next")
-    assert title(app) == "Tokens"
-    assert app.query_params["stage"] == "tokens"
-    press(app, "Back")
-    assert title(app) == "The text"
-    assert "stage" not in app.query_params
-    app = start(stage="round")
-    assert app.button(key="stage_next").disabled
+    data = views.data(PATH)
+    assert data["here"] == "self-norm", "the path begins where the chosen layer does"
+    views.select(app, PATH, "cross-z")
+    assert title(app) == "Weights times values"
+    assert app.query_params["stage"] == "cross-z"
+    app.run()
+    assert views.data(PATH)["here"] == "cross-z", "a page that is drawn anew shows the same step"
+    data = views.data(PATH)
+    views.select(app, DRAWING, "generator")
+    moved = views.data(PATH)
+    assert moved["here"] == "logits"
+    assert moved["moves"] > data["moves"]
 
 
-def test_the_slider_goes_to_any_stage() -> None:
-    app = start()
-    slider = app.select_slider(key="stage_slider")
-    number = next(i for i, option in enumerate(slider.options) if option.endswith("Probabilities"))
-    slider.set_value(number).run()
-    assert not app.exception
-    assert title(app) == "Probabilities"
-    assert app.query_params["stage"] == "probabilities"
+def test_the_first_token_is_a_word_at_which_something_is_seen() -> None:
+    app = start(text=TEXTS["en-it"], model="en-it")
+    way = way_of("en-it", "decoder")
+    token = way.tokens("decoder")[app.selectbox(key="row").value]
+    assert token.startswith("▁")
+    assert token[1:].isalpha()
+    app = start(text=TEXTS["en-it"], model="en-it", side="Encoder")
+    assert app.selectbox(key="source_row").value < len(way.tokens("encoder")) - 2, "neither “.” nor <eos>"
 
 
 def test_another_layer_and_head_keep_the_stage(views: Views) -> None:
-    app = start(stage="ff-hidden")
+    app = start(stage="ff-hidden", side="Encoder")
     before = views.array(PICTURES, "values0")
     app.selectbox(key="layer").set_value(1).run()
     assert title(app).startswith("Hidden numbers")
@@ -132,7 +143,7 @@ def test_another_layer_and_head_keep_the_stage(views: Views) -> None:
 
 
 def test_a_click_on_a_block_leads_to_its_first_stage(views: Views) -> None:
-    app = start(stage="text")
+    app = start(stage="text", side="Encoder")
     views.select(app, DRAWING, "encoder.layers.0.feed_forward")
     assert title(app).startswith("Hidden numbers")
     views.select(app, DRAWING, "generator")
@@ -150,22 +161,23 @@ def test_a_click_on_a_block_of_the_other_stack_goes_there(
         st.button("cross", on_click=on_jump, args=("decoder.layers.0.cross_attn",))
 
     monkeypatch.setattr("viz.pages.step_by_step.walk.architecture_view", drawn)
-    app = start(layer="1")
+    app = start(layer="1", side="Encoder")
     press(app, "cross")
     assert title(app) == "Queries of head 0"
     assert views.data(PICTURES)["stage"] == "cross-q decoder 1 0"
-    assert app.query_params["side"] == "Decoder"
+    assert "side" not in app.query_params, "the decoder is the default"
 
 
-def test_a_stage_that_there_is_not_begins_at_the_first() -> None:
-    assert title(start(stage="nonsense")) == "The text"
-    assert title(start(stage="cross-q", side="Encoder")) == "The text"
+def test_an_unknown_stage_becomes_the_first_of_the_layer() -> None:
+    first = "The norm before the self-attention"
+    assert title(start(stage="nonsense")) == first
+    assert title(start(stage="cross-q", side="Encoder")) == first
 
 
 def test_the_words_say_what_the_next_step_reads() -> None:
-    generated = start(stage="round")
+    generated = start(stage="round", row="0: <bos>")
     assert "is put after what the decoder has read" in texts(generated)
-    forced = start(stage="round", target="la mia gatta")
+    forced = start(stage="round", target="la mia gatta", row="0: <bos>")
     assert "Teacher forcing: row 1 reads the given `la`" in texts(forced)
 
 
@@ -173,77 +185,3 @@ def test_a_long_sentence_is_not_drawn(views: Views) -> None:
     app = start(text="the cat " * 30)
     assert "at most 40 tokens" in app.info[0].value
     assert PICTURES not in views.frames
-
-
-# Play
-
-
-class Clock:
-    """A clock that advances only when the test says so."""
-
-    now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(session, "time", clock)
-    return clock
-
-
-def tick(app: AppTest, clock: Clock, seconds: float = session.SECONDS_A_STAGE) -> None:
-    clock.now += seconds
-    app.run()
-    assert not app.exception
-
-
-def test_play_goes_from_stage_to_stage_and_stops_at_the_end(clock: Clock) -> None:
-    app = start(stage="choice")
-    press(app, "Play")
-    assert title(app) == "The chosen token"
-    tick(app, clock, 0.1)
-    assert title(app) == "The chosen token", "it has not been shown long enough"
-    tick(app, clock)
-    assert title(app) == "Round again"
-    assert "Play" in buttons(app)
-    tick(app, clock)
-    assert title(app) == "Round again"
-    press(app, "Play")
-    assert title(app) == "The text", "after the last stage it begins at the first"
-
-
-@pytest.mark.parametrize("act", ["Stop", "Back", "Next"])
-def test_play_stops_when_the_reader_acts(clock: Clock, act: str) -> None:
-    app = start(stage="ids")
-    press(app, "Play")
-    assert "Stop" in buttons(app)
-    press(app, act)
-    here = title(app)
-    tick(app, clock)
-    assert title(app) == here
-    assert "Play" in buttons(app)
-
-
-def test_play_stops_with_another_layer_or_sentence(clock: Clock) -> None:
-    app = start(stage="self-q")
-    press(app, "Play")
-    app.selectbox(key="layer").set_value(1).run()
-    assert "Play" in buttons(app)
-    press(app, "Play")
-    app.text_input(key="text").set_value("the black cat").run()
-    here = title(app)
-    tick(app, clock)
-    assert title(app) == here
-    assert "Play" in buttons(app)
-
-
-def test_play_is_over_for_who_comes_back_to_the_page(clock: Clock) -> None:
-    app = start(stage="ids")
-    press(app, "Play")
-    here = title(app)
-    tick(app, clock, session.LEFT_SECONDS + 1)
-    assert title(app) == here
-    assert "Play" in buttons(app)

@@ -1,10 +1,10 @@
 // @ts-check
-// Keyboard and presenter control of lesson steps and of the stages of Step by step. Each step starts at its top.
+// Keyboard and presenter control of lesson steps. Each step starts at its top.
 
 import { commandOf, whereOf } from "../scenes/keys.js";
 
-/** Streamlit keys of the buttons. @type {Partial<Record<import("../scenes/keys.js").Command, string[]>>} */
-const BUTTONS = { next: ["step_next", "stage_next"], previous: ["step_back", "stage_back"] };
+/** Streamlit keys of the buttons. @type {Partial<Record<import("../scenes/keys.js").Command, string>>} */
+const BUTTONS = { next: "step_next", previous: "step_back" };
 const STEPS = ".st-key-lesson_steps button";
 const TOP = ".st-key-step";
 
@@ -12,9 +12,10 @@ const TOP = ".st-key-step";
 export function stepByKeys() {
   document.addEventListener("keydown", (event) => {
     const command = event.defaultPrevented ? undefined : commandOf(event, whereOf(event.composedPath()));
-    const names = (command && BUTTONS[command]) ?? [];
-    const found = names.map((name) => document.querySelector(`.st-key-${name} button`));
-    const button = /** @type {HTMLButtonElement | undefined} */ (found.find((one) => one !== null));
+    const name = command && BUTTONS[command];
+    const button = /** @type {HTMLButtonElement | null} */ (
+      name ? document.querySelector(`.st-key-${name} button`) : null
+    );
     if (!button || button.disabled) return;
     event.preventDefault();
     button.click();

@@ -48,6 +48,7 @@ class Picture:
         closed: (rows, columns), cells closed by a mask; None if there are none.
         words: for a picture of words, the text of each row.
         marked: the row to highlight, if any.
+        shared: the ends of the colour scale that it shares with other pictures; None for a scale of its own.
     """
 
     name: str
@@ -61,13 +62,13 @@ class Picture:
     closed: NDArray[np.bool_] | None = None
     words: Sequence[str] = ()
     marked: int | None = None
+    shared: tuple[float, float] | None = None
 
 
 def stage_view(pictures: Sequence[Picture], *, stage: str, colors: Theme, key: str, title: str) -> None:
     """Draw the pictures side by side: the last is the result of the others.
 
-    When the stage changes, pictures that were already there move to their new places, and the last grows out
-    of the others. Pointing at a cell, or the arrow keys, show its number and mark the cells that feed it.
+    Pointing at a cell, or the arrow keys, show its number and mark the cells that feed it.
 
     Args:
         pictures: one or more.
@@ -97,7 +98,8 @@ def _data(picture: Picture) -> dict[str, object]:
         "kind": picture.kind,
         "path": picture.path,
         "link": list(picture.link),
-        "range": list(color_range(picture.values, signed=picture.kind == "signed")),
+        "range": list(picture.shared or color_range(picture.values, signed=picture.kind == "signed")),
+        "is_shared": picture.shared is not None,
         "words": [brief(word) for word in picture.words],
         "marked": picture.marked,
     }

@@ -21,6 +21,7 @@ import { clamp } from "../shared/numbers.js";
  * @property {string} path
  * @property {[row: boolean, column: boolean]} link
  * @property {[low: number, high: number]} range
+ * @property {boolean} is_shared whether other pictures have the same range
  * @property {string[]} words
  * @property {number | null} marked
  */

@@ -39,7 +39,7 @@ export function image(picture, colors) {
 }
 
 /**
- * Paint the cells of a picture, also in mid-animation.
+ * Paint the cells of a picture.
  * @param {Brush} brush
  * @param {Filled} picture
  * @param {HTMLCanvasElement | null} cells

@@ -5,11 +5,10 @@
 import { forStreamlit, mounting } from "../mount.js";
 import { layers, penOf, prepare, strokeBox } from "../shared/canvas.js";
 import { div, positionInWindow, positionOn } from "../shared/dom.js";
-import { clamp, format, stepped } from "../shared/numbers.js";
+import { format, stepped } from "../shared/numbers.js";
 import { CanvasView } from "../shared/shell.js";
 import { quoted } from "../shared/words.js";
 import { cellAt, isNamed, layout, SIZE } from "./layout.js";
-import { isStill, MILLISECONDS, moment } from "./motion.js";
 import { image, paintCells, paintWords, sizes } from "./paint.js";
 import style from "./style.css";
 
@@ -34,12 +33,7 @@ class StagePictures extends CanvasView {
   /** @type {import("./layout.js").Place[]} */
   places = [];
   height = 0;
-  /** The positions of the pictures of the stage that is drawn. @type {import("./motion.js").Stood[]} */
-  stood = [];
   shown = "";
-  frame = 0;
-  /** How many animations have run. */
-  moves = 0;
 
   build() {
     this.stage.append(this.box);
@@ -50,7 +44,6 @@ class StagePictures extends CanvasView {
 
   update() {
     const data = /** @type {Sent & import("../shared/frame.js").Frame} */ (this.data);
-    const before = this.stood;
     this.pictures = data.pictures.map((picture, i) => ({
       ...picture,
       values: data[`values${i}`],
@@ -60,53 +53,30 @@ class StagePictures extends CanvasView {
     this.stage.setAttribute("aria-label", data.title);
     this.selected = null;
     this.point(null);
-    this.note.textContent =
-      "Point at a cell, or move to it with the arrow keys, to read it in full and to see which cells it is computed from.";
-    const isOther = this.shown !== "" && this.shown !== data.stage;
+    const shared = [...new Set(this.pictures.filter((one) => one.is_shared).map(({ name }) => name))];
+    const scale = shared.length ? `One colour scale for ${shared.join(" and ")}. ` : "";
+    this.note.textContent = `${scale}Point at a cell, or move to it with the arrow keys, to read it in full and to see which cells it is computed from.`;
     this.shown = data.stage;
     this.layout();
-    if (isOther && this.width && !isStill()) this.move(before);
   }
 
   place() {
-    cancelAnimationFrame(this.frame);
-    this.frame = 0;
     const pen = penOf(this.drawn.canvas);
     pen.font = `${SIZE}px ${getComputedStyle(this.root).fontFamily}`;
     const { places, height } = layout(this.pictures, this.width - 4, (text) => pen.measureText(text).width);
     [this.places, this.height] = [places, height];
-    this.stood = this.pictures.map(({ path }, i) => {
-      const { x, y, width, height: tall } = places[i];
-      return { path, box: [x, y, width, tall] };
-    });
-    this.paint(this.stood, 1);
+    this.paint();
     this.mark();
   }
 
-  /** Animate the change from the previous stage. @param {import("./motion.js").Stood[]} before */
-  move(before) {
-    const start = performance.now();
-    this.moves += 1;
-    const step = (/** @type {number} */ now) => {
-      const t = clamp((now - start) / MILLISECONDS, 0, 1);
-      this.paint(before, t);
-      this.frame = t < 1 ? requestAnimationFrame(step) : 0;
-    };
-    this.paint(before, 0);
-    this.frame = requestAnimationFrame(step);
-  }
-
-  /** @param {import("./motion.js").Stood[]} before @param {number} t from 0 to 1 */
-  paint(before, t) {
+  paint() {
     const pen = prepare(this.drawn.canvas, this.width, this.height);
     const brush = { pen, colors: this.data.colors };
-    for (const [i, { box, alpha }] of moment(this.stood, before, t).entries()) {
-      pen.globalAlpha = alpha;
-      paintCells(brush, this.pictures[i], this.images[i], box);
+    for (const [i, picture] of this.pictures.entries()) {
+      const { x, y, width, height } = this.places[i];
+      paintCells(brush, picture, this.images[i], [x, y, width, height]);
+      paintWords(brush, picture, this.places[i]);
     }
-    pen.globalAlpha = t;
-    for (const [i, picture] of this.pictures.entries()) paintWords(brush, picture, this.places[i]);
-    pen.globalAlpha = 1;
   }
 
   /** @param {MouseEvent} event */
@@ -219,17 +189,12 @@ class StagePictures extends CanvasView {
     return /** @type {[number, number]} */ ([rows.labels.length, columns.labels.length]);
   }
 
-  end() {
-    cancelAnimationFrame(this.frame);
-    super.end();
-  }
-
   state() {
     const pictures = this.pictures.map(({ name, rows, columns }, i) => {
       const { x, y, width, height } = this.places[i];
       return { name, sizes: sizes(rows, columns), box: [x, y, width, height] };
     });
-    return { stage: this.shown, isMoving: this.frame !== 0, moves: this.moves, pictures };
+    return { stage: this.shown, pictures };
   }
 }
 

@@ -1,12 +1,11 @@
-"""The reader's position: the part of the model, the stage, and whether the stages play."""
+"""The reader's position: the part of the model, the followed token and the stage."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from transformer.loaded import LoadedModel
@@ -19,69 +18,129 @@ from viz.pages.step_by_step.stages.walk import first_row, stages_of
 from viz.pages.step_by_step.stages.way import Way
 from viz.widgets import HEAD, Draw, in_a_row, pick, pick_button
 
-STAGE, SIDE, ROW = "stage", "side", "row"
-"""Query parameters: the stage, the stack whose layer is walked, the row whose next token is followed."""
-SLIDER = "stage_slider"
-SECONDS_A_STAGE = 3.0
-"""Seconds per stage while playing: enough to see what changed and to read the formula."""
-LEFT_SECONDS = 30.0
-"""Playing stops after this long without a tick: the reader was on another page."""
-_PLAYED_AT, _PLAYED = "time of the stage that is played", "what is played"
+STAGE, SIDE, ROW, SOURCE_ROW = "stage", "side", "row", "source_row"
+"""Query parameters: the stage, the stack whose layer is shown in detail, the token followed in the predicting
+stack, and that in the encoder of a model with both."""
+_MOVED, _SHOWN = "last move of the path", "step of the path"
 
 STACK_LABELS: dict[Stack, str] = {"encoder": "Encoder", "decoder": "Decoder"}
 
 
 def pick_way(loaded: LoadedModel, run: Run) -> Way:
-    """Draw the pickers of the part shown in detail; moving one stops playing."""
+    """Draw the pickers of the followed token and of the part shown in detail."""
     config = loaded.model.config
-    way = Way(loaded, run, "decoder" if config.n_decoder_layers else "encoder", 0, 0, 0)
+    writer: Stack = "decoder" if config.n_decoder_layers else "encoder"
+    way = Way(loaded, run, writer, 0, 0, 0)
     if config.kind == "encoder-decoder":
-        stack = pick_button(
-            in_a_row(), "In detail", STACK_LABELS, "encoder", key=SIDE, on_change=stop_playing
-        )
+        stack = pick_button(in_a_row(), "In detail", STACK_LABELS, "decoder", key=SIDE)
         way = replace(way, stack=stack)
+    is_source = way.stack != way.writer
+    position = _pick_token(way, way.writer, ROW, first_row(way), is_drawn=not is_source)
+    way = replace(way, position=position)
+    if config.kind == "encoder-decoder":
+        way = replace(way, source=_pick_token(way, "encoder", SOURCE_ROW, 0, is_drawn=is_source))
     layer = HEAD.pick_layer(_list(100), way.n_layers(way.stack))
     head = HEAD.pick_head(_list(100), config.n_heads)
-    return replace(way, layer=layer, head=head, position=_pick_row(way))
+    return replace(way, layer=layer, head=head)
 
 
 def _list(width: int) -> Draw:
-    """Make a function that draws a list of this width; moving it stops playing."""
-    return partial(st.container(width=width).selectbox, on_change=stop_playing)
+    """Make a function that draws a list of this width."""
+    return st.container(width=width).selectbox
 
 
-def _pick_row(way: Way) -> int:
-    """Draw the list of rows whose next token can be followed."""
-    start, tokens = first_row(way), way.tokens(way.writer)
-    # The row that a masked language model predicts: its first mask or else its first token.
-    steps = way.run.steps if way.writer == "encoder" else ()
+def _pick_token(way: Way, stack: Stack, key: str, start: int, *, is_drawn: bool) -> int:
+    """The followed row of a stack: from a list of its tokens, or else the one remembered."""
+    tokens = way.tokens(stack)
+    rows = range(start, len(tokens))
+    default = default_row(way, stack, start)
+    if not is_drawn:
+        known = st.session_state.get(key, default)
+        return known if known in rows else default
     return pick(
         _list(190),
-        "Row",
-        range(start, len(tokens)),
-        key=ROW,
-        index=steps[0].position if steps else 0,
+        "Token",
+        rows,
+        key=key,
+        index=default - start,
         format_func=lambda row: f"{row}: {visible(tokens[row])}",
-        help=f"The row of the {way.writer} that is framed, and whose logits are looked at in the end.",
+        help=f"The token of the {stack} whose path is followed.",
+        persist_state="session",
     )
 
 
-def current_stage(stages: Sequence[Stage]) -> int:
-    """The index of the current stage."""
+def default_row(way: Way, stack: Stack, start: int) -> int:
+    """The token followed at first: a whole word at which something can be seen.
+
+    For a masked language model it is the first mask. Otherwise it is the whole word that gives another whole
+    word the largest weight, averaged over the heads of the last layer of its last attention.
+    """
+    steps = way.run.steps if way.writer == stack == "encoder" else ()
+    if steps:
+        return steps[0].position
+    layer = f"{stack}.layers.{way.n_layers(stack) - 1}"
+    crosses = f"{layer}.cross_attn.weights" in way.run.trace
+    weights = way.record(f"{layer}.{'cross' if crosses else 'self'}_attn.weights", 0).mean(0)
+    queries, keys = (whole_words(way, one) for one in (stack, "encoder" if crosses else stack))
+    weights = np.where(queries[:, None] & keys, weights, 0)
+    if not crosses:
+        np.fill_diagonal(weights, 0)
+    weights[:start] = 0
+    best = int(weights.max(1).argmax())
+    return max(best, start)
+
+
+def whole_words(way: Way, stack: Stack) -> np.ndarray:
+    """(T,), True for tokens that are words of their own: no special token, punctuation or part of a word."""
+    tokens = way.tokens(stack)
+    special = set(way.coder(stack).special_tokens.suppressed)
+    starts = any(token.startswith(("▁", "Ġ")) for token in tokens)
+    texts = [token.lstrip("▁Ġ") for token in tokens]
+    begins = [not starts or token.startswith(("▁", "Ġ")) for token in tokens]
+    ends = [*begins[1:], True]
+    return np.array(
+        [
+            text.isalpha() and len(text) > 2 and begin and end and index not in special
+            for text, begin, end, index in zip(texts, begins, ends, way.ids(stack), strict=True)
+        ]
+    )
+
+
+def current_stage(stages: Sequence[Stage], way: Way) -> int:
+    """The index of the current stage; at first the one with which the layer shown in detail begins."""
     names = [stage.name for stage in stages]
-    name = remembered(STAGE, names[0])
-    return names.index(name) if name in names else 0
+    layer = f"{way.stack}.layers."
+    first = next(
+        i for i, stage in enumerate(stages) if stage.block.startswith(layer) and not stage.is_summary
+    )
+    name = remembered(STAGE, names[first])
+    return names.index(name) if name in names else first
 
 
-def go(name: str) -> None:
-    """Go to a stage and stop playing. To be called from a callback."""
-    st.session_state[STAGE] = name
-    stop_playing()
+def last_move(name: str) -> tuple[str, int]:
+    """The stage to which something other than the path itself has last moved, and how often that happened.
+
+    Both stay as they are while the reader moves along the path, which is then not sent again.
+
+    Args:
+        name: the current stage.
+    """
+    if st.session_state.get(_SHOWN) != name:
+        _, count = st.session_state.get(_MOVED, ("", 0))
+        st.session_state[_MOVED] = name, count + 1
+        st.session_state[_SHOWN] = name
+    moved: tuple[str, int] = st.session_state[_MOVED]
+    return moved
 
 
-def slide(names: Sequence[str]) -> None:
-    """Go to the slider's stage. To be called from a callback."""
-    go(names[st.session_state[SLIDER]])
+def arrive() -> None:
+    """Make the path begin at the current stage: in a run of the whole page it may be drawn anew."""
+    st.session_state.pop(_SHOWN, None)
+
+
+def stopped_at(name: str) -> None:
+    """Follow the path to the stage at which the reader has stopped. To be called from a callback."""
+    st.session_state[STAGE] = st.session_state[_SHOWN] = name
 
 
 def jump(way: Way, path: str) -> None:
@@ -93,44 +152,4 @@ def jump(way: Way, path: str) -> None:
         way = replace(way, stack=other, layer=min(way.layer, way.n_layers(other) - 1))
     found = [stage for stage in stages_of(way) if stage.block == path]
     if found:
-        go(min(found, key=lambda stage: stage.is_summary).name)
-
-
-def is_playing() -> bool:
-    """True while the stages advance automatically."""
-    return _PLAYED_AT in st.session_state
-
-
-def play(names: Sequence[str], subject: Hashable) -> None:
-    """Play from this stage or, after the last, from the first. For callbacks."""
-    st.session_state[_PLAYED_AT] = time.monotonic()
-    st.session_state[_PLAYED] = subject
-    if st.session_state.get(STAGE) == names[-1]:
-        st.session_state[STAGE] = names[0]
-
-
-def stop_playing() -> None:
-    """Stop at this stage."""
-    st.session_state.pop(_PLAYED_AT, None)
-
-
-def play_on(names: Sequence[str], at: int, subject: Hashable) -> int:
-    """The stage to show now: the next one once this one was shown long enough. Playing stops at the last.
-
-    Args:
-        at: the stage shown.
-        subject: what is being walked; playing stops when it changes.
-    """
-    if not is_playing():
-        return at
-    now = time.monotonic()
-    shown_for = now - st.session_state[_PLAYED_AT]
-    if st.session_state[_PLAYED] != subject or shown_for > LEFT_SECONDS:
-        stop_playing()
-        return at
-    if shown_for >= SECONDS_A_STAGE / 2:
-        at = min(at + 1, len(names) - 1)
-        st.session_state[STAGE], st.session_state[_PLAYED_AT] = names[at], now
-    if at == len(names) - 1:
-        stop_playing()
-    return at
+        st.session_state[STAGE] = min(found, key=lambda stage: stage.is_summary).name

@@ -24,16 +24,14 @@ NOTES = {
 }
 
 
-def projections(head: Head) -> Iterator[Stage]:
-    """The stages that compute Q, K and V."""
-    for letter in ("q", "k", "v"):
-        number_ = head.number if letter == "q" else head.shared
-        yield _projected(head, letter, number_)
-        if letter != "v":
-            if head.records(f"{letter}_norm.result"):
-                yield _normed(head, letter, number_)
-            if head.records(f"{letter}_unrotated"):
-                yield _turned(head, letter, number_)
+def projection(head: Head, letter: str) -> Iterator[Stage]:
+    """The stages that compute Q, K or V, by its letter in lower case."""
+    number_ = head.number if letter == "q" else head.shared
+    yield _projected(head, letter, number_)
+    if head.records(f"{letter}_norm.result"):
+        yield _normed(head, letter, number_)
+    if head.records(f"{letter}_unrotated"):
+        yield _turned(head, letter, number_)
 
 
 def _projected(head: Head, letter: str, number_: int) -> Stage:

@@ -19,15 +19,22 @@ from viz.pages.step_by_step.stages.stage import ALL, CELL, COLUMN, ROW, Array, M
 from viz.pages.step_by_step.stages.way import factor, numbered, per_token
 
 
-def scoring(head: Head) -> Iterator[Stage]:
-    """Queries times keys, with the model's scale, bias and soft cap."""
-    config = head.way.config
+def scaling(head: Head) -> Iterator[Stage]:
+    """The queries times the model's scale; nothing if it has none."""
+    scale = head.way.config.attention_scale
+    if scale:
+        yield _divided(head, _queries(head)) if scale is True else _multiplied(head, _queries(head))
+
+
+def _queries(head: Head) -> Matrix:
     q = head.way.record(f"{head.path}.q", 0, head.number)
-    queries = per_token("Q", q, head.queries, f"{head.path}.q")
-    if config.attention_scale:
-        stage = _divided(head, queries) if config.attention_scale is True else _multiplied(head, queries)
-        yield stage
-        queries = stage.result
+    return per_token("Q", q, head.queries, f"{head.path}.q")
+
+
+def scoring(head: Head) -> Iterator[Stage]:
+    """Scaled queries times keys, with the model's bias and soft cap."""
+    config = head.way.config
+    queries = next((stage.result for stage in scaling(head)), _queries(head))
     recorded = "scores_uncapped" if config.attention_soft_cap else "scores"
     scores = head.way.record(f"{head.path}.{recorded}", 0, head.number)
     stage = _products(head, queries, scores, recorded)

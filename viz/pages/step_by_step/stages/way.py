@@ -27,6 +27,7 @@ class Way:
         run: the run of the sentence.
         stack, layer, head: the part shown stage by stage.
         position: the row of the predicting stack whose logits are followed.
+        source: the row of the encoder that is followed where the decoder predicts.
     """
 
     loaded: LoadedModel
@@ -35,6 +36,7 @@ class Way:
     layer: int
     head: int
     position: int
+    source: int = 0
 
     @property
     def config(self) -> TransformerConfig:

@@ -1,0 +1,1 @@
+"""The path of one token: the stages reduced to its row, for the moving picture."""
