@@ -14,9 +14,10 @@ from transformer.analysis.doctor.examine import examine_model
 from transformer.analysis.doctor.findings import Finding
 from transformer.loaded import LoadedModel
 from viz.opened_checkpoint import is_opened
+from viz.pages.lab.mistakes.drawing import fitting
 from viz.pages.lab.mistakes.mistake import Broken, Case, Mistake, Symptom
 from viz.pages.shared.sentence import SentenceRun
-from viz.session import ModelChoice
+from viz.session import ModelChoice, RunKey, load_model, run_of
 
 Result = TypeVar("Result")
 _BROKEN, _COMPLAINTS, _GUESSES = "broken in the lab", "complaints in the lab", "guesses in the lab"
@@ -72,6 +73,20 @@ def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
         return Broke(mistake, sentence.choice, case, broken, mistake.symptom(case, broken))
 
     return _kept(_BROKEN, MOST_BROKEN, (sentence.key, mistake.name), compute)
+
+
+def prepare_complaints(key: RunKey) -> None:
+    """Compute the doctor's findings that the page shows first, if the run is a shipped model's.
+
+    Raises:
+        SentenceError: the sentence can't be run, by the model or with its first mistake.
+    """
+    loaded = load_model(key.choice)
+    shared_complaints(key.choice, "", loaded)
+    first = next(iter(fitting(loaded.model.config)), None)
+    broken = None if first is None else first.broken(Case(loaded, run_of(*key))).loaded
+    if first is not None and broken is not None:
+        shared_complaints(key.choice, first.name, broken)
 
 
 def new_findings(broke: Broke) -> list[Finding]:
