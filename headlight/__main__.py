@@ -50,10 +50,11 @@ def serve(options: Sequence[str]) -> None:
     gc.disable()  # nothing loaded here is garbage; collecting meanwhile takes a second
     from streamlit.web import cli
 
-    from viz.warm_up import settle, warm_up
+    from viz.warm_up import settle, warm_up, warm_up_pages
 
     warm_up()
     settle()
+    warm_up_pages()
     cli.main(["run", str(_APP), *options], prog_name="streamlit")
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from scripts.browser import ROOT
+from tests.pages.app import open_app
 from viz import warm_up
 
 HEAVY = {"torch", "spacy", "transformer"}
@@ -44,3 +45,21 @@ def test_a_warm_up_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(ImportError):
             warm_up.warm_up()
     assert not warm_up.is_warm()
+
+
+@pytest.mark.parametrize(
+    "page, computing",
+    [
+        ("lab", "viz.pages.lab.session.examine_model"),
+        ("checkpoint", "viz.pages.checkpoint.session.examine"),
+        ("layer_norm", "viz.session.random_model"),
+    ],
+)
+def test_the_first_visit_to_a_page_finds_its_results(
+    page: str, computing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warm_up.prepare_pages()
+    computed: list[object] = []
+    monkeypatch.setattr(computing, lambda *arguments: computed.append(arguments))
+    assert not open_app(page, model=None).exception
+    assert computed == []

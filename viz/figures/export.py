@@ -1,7 +1,7 @@
 """A figure as a file: HTML, PNG or SVG to look at, CSV to calculate with.
 
 Nothing here uses the network: the HTML contains plotly.js, and images are drawn by a Chromium on this machine
-that opens only our page (by default, kaleido would load MathJax from a CDN).
+that opens only our page.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import html
 import re
-import threading
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures.chromium import OVERRIDE, find_chromium
+from viz.figures.image_browser import ImageBrowser
 from viz.figures.labels import DECORATION, REPEATED, axis_title
 
 # kaleido and pandas take half a second to load, and the first page is drawn without them.
@@ -37,8 +37,8 @@ CONFIG = {
 appears on hover, with only those tools that have no alternative."""
 IMAGE_WIDTH = 1200
 """Width in pixels of a figure that sets none; PNG files have twice as many."""
-_ONE_AT_A_TIME = threading.Lock()
-"""Each image starts a Chromium; one at a time, so that many users don't fill the memory."""
+_BROWSER = ImageBrowser()
+"""One for all users, so that many don't fill the memory; it runs only while images are wanted."""
 Column = tuple[str, NDArray[Any], str]
 """A title, the values, and the axis that they are on; "" if they are on none."""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -80,23 +80,25 @@ def to_svg(figure: go.Figure) -> bytes:
     return _image(figure, "svg", scale=1)
 
 
+def expect_images() -> bool:
+    """Start the browser that draws images in the background, before one is wanted; False if there is none."""
+    path = find_chromium()
+    if path is not None:
+        _BROWSER.start(path)
+    return path is not None
+
+
 def _image(figure: go.Figure, kind: str, scale: int) -> bytes:
     path = find_chromium()
     if path is None:
         raise NoChromiumError
-    import kaleido
     from kaleido import errors
 
     size = {"width": figure.layout.width or IMAGE_WIDTH, "height": figure.layout.height or 500}
-    settings = {"mathjax": False, "path": path}
     try:
-        with _ONE_AT_A_TIME:
-            image: bytes = kaleido.calc_fig_sync(
-                figure.to_dict(), opts={"format": kind, "scale": scale, **size}, kopts=settings
-            )
+        return _BROWSER.draw(path, figure.to_dict(), {"format": kind, "scale": scale, **size})
     except (errors.BrowserFailedError, errors.BrowserClosedError) as error:
         raise NoChromiumError(f"{path} ended before it had drawn the image") from error
-    return image
 
 
 def file_name(slug: str, extension: str) -> str:

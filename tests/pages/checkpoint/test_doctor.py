@@ -69,7 +69,9 @@ def test_the_doctor_looks_with_what_was_typed(views: Views, monkeypatch: pytest.
     assert not app.exception
     assert "Words that the tokenizer does not know" in titles(views, "warning")
     app.run()
-    assert asked == ["", "qwertz zxcvb\nthe cat"], "what was said is kept"
+    assert asked == ["qwertz zxcvb\nthe cat"], (
+        "the report is computed once, and all users share that without text"
+    )
 
 
 def test_checks_that_were_not_made_are_named_with_the_reason(tmp_path: Path) -> None:
@@ -99,6 +101,7 @@ def test_a_text_that_a_tokenizer_fails_on_is_said(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("viz.pages.checkpoint.doctor.examine", failing)
     app = start()
+    app.text_area(key="checkpoint_text").set_value("the cat").run()
     assert [element.value for element in app.warning] == ["The doctor can't use this text."]
     assert "tokenizer fails" in texts(app)
     assert "parameters" in app.dataframe[0].value.columns, "the rest of the page is there"

@@ -26,7 +26,7 @@ def test_a_closed_menu_costs_nothing() -> None:
 
 
 def test_an_open_menu_offers_every_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz.pages.shared.figure.find_chromium", lambda: "/chosen/chromium")
+    monkeypatch.setattr("viz.figures.export.find_chromium", lambda: "/chosen/chromium")
     app = with_open_menu()
     assert not app.exception
     assert offered(app) == ["PNG image", "SVG image", "HTML page", "CSV numbers"]

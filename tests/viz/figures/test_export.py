@@ -115,18 +115,3 @@ def test_a_browser_that_does_not_start_is_told_like_none(
     monkeypatch.setenv(OVERRIDE, str(broken_browser))
     with pytest.raises(export.NoChromiumError, match=re.escape(f"{broken_browser} ended before")):
         export.to_svg(small_figure())
-
-
-def test_images_are_drawn_by_the_chosen_browser_without_the_mathjax_that_lives_on_a_server(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settings: list[dict[str, object]] = []
-
-    def draw(figure: object, opts: object, kopts: dict[str, object]) -> bytes:
-        settings.append(kopts)
-        return b"image"
-
-    monkeypatch.setattr(export, "find_chromium", lambda: "/chosen/chromium")
-    monkeypatch.setattr("kaleido.calc_fig_sync", draw)
-    assert export.to_png(small_figure()) == export.to_svg(small_figure()) == b"image"
-    assert settings == [{"mathjax": False, "path": "/chosen/chromium"}] * 2

@@ -10,10 +10,17 @@ from transformer.analysis.doctor.answers import Weighing
 from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.checkpoints.importing.report import Imported
+from transformer.checkpoints.places import shipped_models
 from transformer.cli.inspect_json import to_plain
 from transformer.errors import SentenceError
 from viz.address import as_typed
-from viz.pages.checkpoint.session import TEXT, keep_diagnosis, kept_answers, kept_diagnosis
+from viz.pages.checkpoint.session import (
+    TEXT,
+    keep_diagnosis,
+    kept_answers,
+    kept_diagnosis,
+    shipped_diagnosis,
+)
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.findings import show_findings
 from viz.pages.shared.literal_text import refused
@@ -42,7 +49,7 @@ def doctor(name: str, imported: Imported) -> None:
             st.caption("This model has more than 1 GB of weights, so it is only examined on request.")
             return
         try:
-            diagnosis = _examine(imported, text, answers)
+            diagnosis = _examine(name, imported, text, answers)
         except SentenceError as error:
             refused("The doctor can't use this text.", error)
             return
@@ -59,7 +66,10 @@ def doctor(name: str, imported: Imported) -> None:
     )
 
 
-def _examine(imported: Imported, text: str, answers: Weighing | None) -> Diagnosis:
+def _examine(name: str, imported: Imported, text: str, answers: Weighing | None) -> Diagnosis:
+    if name in shipped_models() and not text.strip() and answers is None:
+        with st.spinner("Examining the model …"):
+            return shipped_diagnosis(name)
     bar = st.progress(0.0, text="Examining the model …")
     try:
         return examine(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer.analysis.doctor.answers import Weighing
+from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import Diagnosis
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
@@ -36,6 +37,16 @@ def shipped_model(name: str) -> InspectedModel:
         CheckpointError: its folder is broken.
     """
     return InspectedModel(name, open_checkpoint(MODELS / name))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def shipped_diagnosis(name: str) -> Diagnosis:
+    """The examination of a shipped model on the doctor's own sentences, for all users.
+
+    Raises:
+        CheckpointError: its folder is broken.
+    """
+    return examine(shipped_model(name).imported)
 
 
 def close_opened() -> None:

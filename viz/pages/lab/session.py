@@ -1,4 +1,4 @@
-"""The lab's results for this user, each computed once: the broken run, its number, the doctor's findings."""
+"""The lab's results, each computed once: a user's broken runs, and the doctor's findings for all users."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from transformer.analysis.changes import Change, changes, head_changes
 from transformer.analysis.doctor.examine import examine_model
 from transformer.analysis.doctor.findings import Finding
 from transformer.loaded import LoadedModel
+from viz.opened_checkpoint import is_opened
+from viz.pages.lab.mistakes.drawing import fitting
 from viz.pages.lab.mistakes.mistake import Broken, Case, Mistake, Symptom
 from viz.pages.shared.sentence import SentenceRun
-from viz.session import ModelChoice
+from viz.session import ModelChoice, RunKey, load_model, run_of
 
 Result = TypeVar("Result")
 _BROKEN, _COMPLAINTS, _GUESSES = "broken in the lab", "complaints in the lab", "guesses in the lab"
 MOST_BROKEN = 3
 """Broken runs cached per user: the current one, the guessed one, the previous one."""
-MOST_COMPLAINTS = 40
-"""Models whose complaints are cached per user: each is small, but takes a second to compute."""
+MOST_COMPLAINTS = 200
+"""Models whose complaints are cached for all users, and for each: small, but a second's work."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,20 @@ def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
     return _kept(_BROKEN, MOST_BROKEN, (sentence.key, mistake.name), compute)
 
 
+def prepare_complaints(key: RunKey) -> None:
+    """Compute the doctor's findings that the page shows first, if the run is a shipped model's.
+
+    Raises:
+        SentenceError: the sentence can't be run, by the model or with its first mistake.
+    """
+    loaded = load_model(key.choice)
+    shared_complaints(key.choice, "", loaded)
+    first = next(iter(fitting(loaded.model.config)), None)
+    broken = None if first is None else first.broken(Case(loaded, run_of(*key))).loaded
+    if first is not None and broken is not None:
+        shared_complaints(key.choice, first.name, broken)
+
+
 def new_findings(broke: Broke) -> list[Finding]:
     """The doctor's findings on the broken model that the sound one doesn't have, worst first.
 
@@ -87,9 +103,23 @@ def new_findings(broke: Broke) -> list[Finding]:
 
 
 def _complaints(choice: ModelChoice, name: str, loaded: LoadedModel) -> tuple[Finding, ...]:
-    """Problems and warnings of a model, cached under the mistake's name, or "" for the sound model."""
-    key = choice, name
-    return _kept(_COMPLAINTS, MOST_COMPLAINTS, key, lambda: examine_model(loaded).of("problem", "warning"))
+    """Problems and warnings of a model, cached under the mistake's name, or "" for the sound model.
+
+    Those of an opened checkpoint are cached for its user alone.
+    """
+    if not is_opened(choice.name):
+        return shared_complaints(choice, name, loaded)
+    return _kept(_COMPLAINTS, MOST_COMPLAINTS, (choice, name), lambda: _examined(loaded))
+
+
+@st.cache_resource(max_entries=MOST_COMPLAINTS, show_spinner=False)
+def shared_complaints(choice: ModelChoice, name: str, _loaded: LoadedModel) -> tuple[Finding, ...]:
+    """The complaints of a model that all users have; parameters as for `_complaints`."""
+    return _examined(_loaded)
+
+
+def _examined(loaded: LoadedModel) -> tuple[Finding, ...]:
+    return examine_model(loaded).of("problem", "warning")
 
 
 def _kept(shelf: str, most: int, key: Hashable, compute: Callable[[], Result]) -> Result:

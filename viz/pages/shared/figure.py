@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from viz.figures import export
-from viz.figures.chromium import find_chromium
 from viz.figures.enlarged import enlarged
 from viz.pages.shared.saved_file import save_button
 from viz.session import magnification
@@ -65,7 +64,7 @@ def _save_menu(make_figure: Callable[[], go.Figure], *, name: str, key: str) -> 
     menu = st.popover("Save", key=key, width="content", wrap=False, on_change="rerun", help=about)
     if not menu.open:
         return
-    figure, has_chromium = make_figure(), find_chromium() is not None
+    has_chromium, figure = export.expect_images(), make_figure()
     with menu:
         if not has_chromium:
             st.caption(str(export.NoChromiumError()))
