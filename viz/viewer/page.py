@@ -67,11 +67,11 @@ class PageScene:
         heading: heading of its run.
         caption: the user's own sentence; "" for none.
         shown: its run, if it has one.
-        still: a picture shown in place of a run, as an SVG. The page has it as an image, in which a browser
-            runs and loads nothing.
         notes: sentences shown in place of a picture.
         chosen: names and values of what was chosen, shown in place of a picture.
         address: address of the scene in the app; "" for none.
+        still: a picture shown in place of a run, as an SVG. The page has it as an image, in which a browser
+            runs and loads nothing.
     """
 
     title: str
@@ -79,10 +79,10 @@ class PageScene:
     heading: Heading
     caption: str = ""
     shown: ShownRun | None = None
-    still: str = ""
     notes: tuple[str, ...] = ()
     chosen: tuple[tuple[str, str], ...] = ()
     address: str = ""
+    still: str = ""
 
 
 def page(run: ViewerRun, choice: Choice, heading: Heading, *, everything: bool = False) -> bytes:
