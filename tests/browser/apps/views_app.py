@@ -112,6 +112,7 @@ def show_board() -> None:
 def show_tree() -> None:
     """The tree of a synthetic search."""
     nodes, hypotheses, cuts = made_up_search(ASKED.number("beam", 4), ASKED.number("steps", 9))
+    of_last_step = next(i for i, node in enumerate(nodes) if node.depth == len(cuts) - 1)
 
     def choose(selection: TreeSelection) -> None:
         pick(selection)
@@ -124,7 +125,7 @@ def show_tree() -> None:
         given=1,
         cuts=cuts,
         more=[0] * len(cuts),
-        selected=st.session_state.get("node", hypotheses[0].node),
+        selected=st.session_state.get("node", of_last_step),
         colors=COLORS,
         key=f"tree {ASKED.text}",
         on_select=choose,
