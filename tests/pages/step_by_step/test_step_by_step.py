@@ -115,7 +115,7 @@ def test_the_pictures_follow_the_path_and_the_path_the_address(views: Views) -> 
     assert title(app) == "Weights times values"
     assert app.query_params["stage"] == "cross-z"
     app.run()
-    assert views.data(PATH)["here"] == "cross-z", "a page that is drawn anew shows the same step"
+    assert views.data(PATH)["here"] == "cross-z", "a rerun of the whole page shows the same step"
     data = views.data(PATH)
     views.select(app, DRAWING, "generator")
     moved = views.data(PATH)

@@ -134,7 +134,7 @@ def last_move(name: str) -> tuple[str, int]:
 
 
 def arrive() -> None:
-    """Make the path begin at the current stage: in a run of the whole page it may be drawn anew."""
+    """Make the path begin at the current stage: a run of the whole page may draw it for the first time."""
     st.session_state.pop(_SHOWN, None)
 
 
