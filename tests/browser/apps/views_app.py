@@ -117,7 +117,7 @@ def show_tree() -> None:
     def choose(selection: TreeSelection) -> None:
         pick(selection)
         if isinstance(selection, Chosen):
-            st.session_state["node"] = selection.node
+            st.session_state[f"node {ASKED.text}"] = selection.node
 
     beam_tree(
         nodes,
@@ -125,7 +125,7 @@ def show_tree() -> None:
         given=1,
         cuts=cuts,
         more=[0] * len(cuts),
-        selected=st.session_state.get("node", of_last_step),
+        selected=st.session_state.get(f"node {ASKED.text}", of_last_step),
         colors=COLORS,
         key=f"tree {ASKED.text}",
         on_select=choose,
