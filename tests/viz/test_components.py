@@ -22,10 +22,11 @@ import viz.components.attention as viewer
 from tests.viz.mounted import Mounted, unpack_frame
 from viz.components import bridge
 from viz.components.bridge import SavedFile, page_helpers, save_file
-from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.decoding_steps import decoding_steps
 from viz.components.prediction import Board, prediction
 from viz.components.shared.client_view import JSON, ClientView
 from viz.components.shared.frame import pack_frame
+from viz.components.shared.output_step import Candidate, OutputStep
 from viz.components.shared.scripts import component
 from viz.components.token_strip import StripToken, token_strip
 from viz.theme import PALETTES

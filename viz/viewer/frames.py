@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import Attention, closed_reasons
 from transformer.analysis.head_ranking import head_scores, resting_share
-from viz.components.decoding_steps import step_data
 from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.components.shared.output_step import step_data
 from viz.figures.labels import visible, visible_in_full
 from viz.pooling import pool_maps
 from viz.theme import Theme
