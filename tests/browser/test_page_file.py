@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import headlight
 from tests.browser.components.line import Line
+from tests.browser.components.views import choose, picker, press
 from tests.browser.conftest import OpenPage, guarded_page
 from tests.browser.headlight import settle, visit, wait_until
 from viz.figures.labels import visible, visible_in_full
@@ -104,10 +105,6 @@ def weights(run: headlight.Run, layer: int, head: int) -> NDArray[np.float32]:
     return found
 
 
-def choose(page: Page, name: str, option: str) -> None:
-    page.get_by_role("combobox", name=name).select_option(option)
-
-
 def test_every_number_of_the_chosen_head_is_that_of_the_run(
     page: Page, path: Path, run: headlight.Run
 ) -> None:
@@ -173,8 +170,8 @@ def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> 
 def test_it_asks_for_nothing_but_itself(chromium: Browser, path: Path) -> None:
     with guarded_page(chromium) as (page, guard):
         matrix = opened(page, path)
-        for view in ("All heads of the layer", "Map", "One token", "One head"):
-            page.get_by_role("button", name=view, exact=True).click()
+        for view in ("All heads", "Lines", "One token", "One head"):
+            press(page.locator("body"), view)
         expect(matrix).to_be_visible()
         guard.check()
         assert guard.requests == [path.as_uri()]
@@ -269,9 +266,7 @@ def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: 
     expect(page.get_by_role("heading", level=1)).to_have_text(SENTENCE)
     expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
     expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
-    expect(page.get_by_role("button", name="Encoder self-attention")).to_have_attribute(
-        "aria-pressed", "true"
-    )
+    expect(picker(page.locator("body"), "Which attention")).to_have_value("encoder")
 
 
 @pytest.mark.slow

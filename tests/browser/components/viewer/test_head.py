@@ -48,7 +48,7 @@ def test_a_closed_cell_says_why(page: Page, url: str) -> None:
         ("Decoder self-attention", (2, 5), "future: comes after the query"),
         ("Cross-attention", (3, 12), "padding"),
     ]:
-        press(view, attention_name)
+        choose(view, "Which attention", attention_name)
         settle(page)
         at_cell(page, view, *cell)
         expect(matrix(view).locator(".hl-tip .title").nth(1)).to_have_text(f"masked: {reason}")
@@ -125,7 +125,7 @@ def test_another_run_is_drawn_in_place(page: Page, url: str) -> None:
 def test_512_tokens_scroll_in_a_bounded_box(page: Page, traffic: Traffic, url: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1300})
     view = open_view(page, url, "viewer", "layers=2&heads=3&queries=512&keys=512")
-    press(view, "Decoder self-attention")
+    choose(view, "Which attention", "Decoder self-attention")
     settle(page)
     box = matrix(view).locator(".hl-box").bounding_box()
     assert box is not None
