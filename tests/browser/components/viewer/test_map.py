@@ -227,7 +227,7 @@ def test_the_lines_show_the_share_that_is_said(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> None:
-    view = open_view(page, url, "viewer", "queries=100&keys=100&look=map")
+    view = open_view(page, url, "viewer", "queries=100&keys=100&look=map&layer=5")
     note = view.locator(".hl-map > .hl-note")
     expect(note).not_to_contain_text("loading")
     head(view, 7).dblclick()
