@@ -25,7 +25,8 @@ SENTENCE, TARGET = "Yesterday I saw a dog.", "ieri ho visto un cane e lo vedo ."
 
 def open_map(page: Page, url: str, options: str = "") -> Locator:
     """Open the map of that run."""
-    return open_view(page, url, "run", f"kind=words&text={SENTENCE}&target={TARGET}&look=map&{options}")
+    shown = f"kind=words&text={SENTENCE}&target={TARGET}&look=map&layer=2&{options}"
+    return open_view(page, url, "run", shown)
 
 
 def weights(name: Attention) -> NDArray[np.float32]:
