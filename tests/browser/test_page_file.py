@@ -116,11 +116,11 @@ def test_every_number_of_the_chosen_head_is_that_of_the_run(
 @pytest.mark.slow
 def test_every_other_head_has_its_numbers_too(page: Page, path: Path, run: headlight.Run) -> None:
     matrix = opened(page, path)
-    choose(page, "Layer", "0")
-    choose(page, "Head", "3")
+    choose(page.locator("body"), "Layer", "0")
+    choose(page.locator("body"), "Head", "3")
     found = weights(run, 0, 3)
     assert numbers(page, matrix, found.shape) == [[written(value) for value in row] for row in found.tolist()]
-    choose(page, "Numbers in the cells", "scores")
+    choose(page.locator("body"), "Numbers in the cells", "scores")
     scores = run.attention("cross", 0, 3, measure="scores").to_numpy().astype(float)
     assert numbers(page, matrix, scores.shape) == [
         [f"{x:.4f}".replace("-", "−") for x in row] for row in scores
@@ -135,7 +135,7 @@ def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
     found = weights(run, 2, 1)
     assert numbers(page, matrix, found.shape) == [[written(value) for value in row] for row in found.tolist()]
     expect(page.locator(".hl-head .hl-tip").first).not_to_contain_text("rounded")
-    choose(page, "Layer", "0")
+    choose(page.locator("body"), "Layer", "0")
     found = weights(run, 0, 1)
     cells = numbers(page, matrix, found.shape)
     tiny = "< 0.0001"
@@ -151,18 +151,18 @@ def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
 def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> None:
     matrix = opened(page, rounded)
     absent = page.locator(".hl-head").get_by_text("Not in this file. Choose it in Headlight")
-    choose(page, "Numbers in the cells", "scores")
+    choose(page.locator("body"), "Numbers in the cells", "scores")
     expect(matrix).to_be_visible()
     expect(absent).to_have_count(0)
     expect(page.get_by_text("These are weights: the numbers of the other heads are not")).to_be_visible()
-    choose(page, "Head", "0")
+    choose(page.locator("body"), "Head", "0")
     expect(absent).to_be_visible()
     expect(matrix).to_be_hidden()
     expect(
         page.get_by_text("This head’s scores, vectors, what W_O makes of v: not in this file.")
     ).to_be_visible()
     expect(page.locator(".hl-cell:visible")).not_to_contain_text("…")
-    choose(page, "Numbers in the cells", "weights")
+    choose(page.locator("body"), "Numbers in the cells", "weights")
     expect(matrix).to_be_visible()
     expect(page.locator(".notes")).to_contain_text("All other weights are rounded to 4 decimals")
 
@@ -205,11 +205,12 @@ def test_what_was_typed_is_shown_and_never_run(chromium: Browser, tmp_path: Path
 
 def test_the_keyboard_reaches_everything(page: Page, path: Path) -> None:
     opened(page, path)
+    picker(page.locator("body"), "Numbers in the cells")
     reached = []
     for _ in range(TAB_STOPS):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(NAME_OF_FOCUSED))
-    assert {"Cross-attention", "Map", "Layer", "Head", "Numbers in the cells"} <= set(reached)
+    assert {"Which attention", "Lines", "Layer", "Head", "Numbers in the cells"} <= set(reached)
     for stage in ("Cross-attention of every layer and head", "Cross-attention, layer 2, head 1"):
         assert any(name.startswith(stage) for name in reached), stage
 
@@ -278,7 +279,7 @@ def test_a_file_comes_though_its_page_has_run_again_before_the_click(
     visit(page, app_url)
     line.hold_answers()  # on a slow connection the page that a user clicks on is older than the server's
     ended = line.ended
-    choose(page, "Layer", "0")
+    choose(page.locator("body"), "Layer", "0")
     wait_until(page, lambda: line.ended > ended, "the choice was not told")
     visit(other, f"{app_url}/masks")
     page.get_by_role("button", name="Save this view").click()

@@ -49,7 +49,7 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
     expect(page.get_by_text(f"shown: {asked}", exact=True)).to_be_attached()
     view = page.locator(".hl:not(.earlier)")
     drawn = "svg, canvas, [role=list], [role=listbox], .board table, .board [role=group]"
-    expect(view.locator(drawn).first).to_be_visible()
+    expect(view.locator(drawn).filter(visible=True).first).to_be_visible()
     settle(page)
     return view
 

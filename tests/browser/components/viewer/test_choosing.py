@@ -70,7 +70,7 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
 def test_arrow_keys_move_the_head_and_tell_only_where_they_stop(
     page: Page, traffic: Traffic, url: str
 ) -> None:
-    view = open_view(page, url, "viewer")
+    view = open_view(page, url, "viewer", "layer=5")
     stage = grid(view).locator(".hl-stage")
     stage.focus()
     page.keyboard.press("ArrowUp")

@@ -31,7 +31,7 @@ async (box, place) => {
 
 
 def test_the_tooltip_has_the_cell_number(page: Page, url: str) -> None:
-    view = open_view(page, url, "viewer")
+    view = open_view(page, url, "viewer", "layer=5")
     for query, key in [(0, 0), (4, 12), (8, 3)]:
         at_cell(page, view, query, key)
         tooltip = matrix(view).locator(".hl-tip")
@@ -104,7 +104,7 @@ def test_zoom_and_scroll_outlive_another_head(page: Page, url: str) -> None:
 @pytest.mark.slow
 def test_another_run_is_drawn_in_place(page: Page, url: str) -> None:
     """The zoom, the colour scale and the tooltip stay; the tooltip shows the new number."""
-    view = open_view(page, url, "viewer")
+    view = open_view(page, url, "viewer", "layer=5")
     press(view, "each its own")
     view.get_by_role("button", name="larger cells").click()
     zoomed = matrix_state(view)["cell"]

@@ -25,7 +25,8 @@ SENTENCE, TARGET = "Yesterday I saw a dog.", "ieri ho visto un cane e lo vedo ."
 
 def open_map(page: Page, url: str, options: str = "") -> Locator:
     """Open the map of that run."""
-    return open_view(page, url, "run", f"kind=words&text={SENTENCE}&target={TARGET}&look=map&{options}")
+    shown = f"kind=words&text={SENTENCE}&target={TARGET}&look=map&layer=2&{options}"
+    return open_view(page, url, "run", shown)
 
 
 def weights(name: Attention) -> NDArray[np.float32]:
@@ -227,7 +228,7 @@ def test_the_lines_show_the_share_that_is_said(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> None:
-    view = open_view(page, url, "viewer", "queries=100&keys=100&look=map")
+    view = open_view(page, url, "viewer", "queries=100&keys=100&look=map&layer=5")
     note = view.locator(".hl-map > .hl-note")
     expect(note).not_to_contain_text("loading")
     head(view, 7).dblclick()

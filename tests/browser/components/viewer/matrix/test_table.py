@@ -48,9 +48,10 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
             expect(matrix(view).locator("td").filter(has_text="(masked")).to_have_count(0)
             rows = read_table(view, "score")
         assert numbers_of(rows) == expected, measure
-        queries, keys = held.sides[attn.queries].tokens, held.sides[attn.keys].tokens
+        side, keys = held.sides[attn.queries], held.sides[attn.keys].tokens
+        queries = [visible(token or "–") for token in side.written or side.tokens]
         assert rows[0][1:] == [visible(token) for token in keys]
-        assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
+        assert [row[0] for row in rows[1 : len(queries) + 1]] == queries
 
 
 @pytest.mark.slow
