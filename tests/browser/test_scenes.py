@@ -115,8 +115,9 @@ def test_scenes_are_shown_by_keyboard_and_each_is_what_it_was(open_page: OpenPag
 
     page.keyboard.press("PageDown")
     expect_scene(page, "2 of 3", "The second sentence is longer.")
-    expect(page.locator("[data-picture].st-key-masks")).to_be_visible()
+    page.wait_for_url("**/masks?*")
     settle(page)
+    expect(page.locator("[data-picture]")).to_be_visible()
     assert address(page)["sentence"] == ["2"]
 
     page.keyboard.press("ArrowRight")
