@@ -26,6 +26,7 @@ from viz.viewer.page import Heading, page
 from viz.viewer.viewer_run import view_weights
 
 SENTENCE = "Yesterday I saw a black cat."
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 HOSTILE = (
     "<script>alert(1)</script>",
     "</script>",
@@ -74,7 +75,7 @@ def written(value: float) -> str:
     """A number as a tooltip shows it."""
     if 0 < abs(value) < 0.5e-4:
         digits, power = f"{value:.1e}".split("e")
-        return f"{digits}e{int(power)}".replace("-", "−")
+        return f"{digits}·10{str(int(power)).translate(SUPERSCRIPT)}".replace("-", "−")
     return f"{value:.4f}".replace("-", "−")
 
 

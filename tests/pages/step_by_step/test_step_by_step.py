@@ -130,7 +130,9 @@ def test_the_first_token_is_a_word_at_which_something_is_seen() -> None:
     assert token.startswith("▁")
     assert token[1:].isalpha()
     app = start(text=TEXTS["en-it"], model="en-it", side="Encoder")
-    assert int(str(app.selectbox(key="source_row").value)) < len(way.tokens("encoder")) - 2, "neither “.” nor <eos>"
+    assert int(str(app.selectbox(key="source_row").value)) < len(way.tokens("encoder")) - 2, (
+        "neither “.” nor <eos>"
+    )
 
 
 def test_another_layer_and_head_keep_the_stage(views: Views) -> None:

@@ -126,7 +126,7 @@ class Show {
   /** @param {ListedScene} listed @param {boolean} large @param {boolean} isNew */
   go({ scene, pictures }, large, isNew) {
     this.visit.go(addressOf(scene, this.base, large), isNew);
-    this.picture.want(this.at < 0 && !scene.place ? [] : pictures, this.at >= 0);
+    this.picture.want(this.at < 0 && !scene.place ? [] : pictures, this.at >= 0, Boolean(this.saving));
     this.visit.afterwards(() => this.picture.lookAfresh());
   }
 
