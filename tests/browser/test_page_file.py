@@ -256,7 +256,7 @@ def test_a_file_that_was_cut_short_says_so(chromium: Browser, path: Path, tmp_pa
 
 
 def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: Path) -> None:
-    visit(page, f"{app_url}/?attention=encoder&layer=1&head=2")
+    visit(page, f"{app_url}/?text={SENTENCE}&attention=encoder&layer=1&head=2")
     settle(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Save this view").click()
