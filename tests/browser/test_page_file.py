@@ -38,6 +38,7 @@ HOSTILE = (
 )
 TAB_STOPS = 40
 """Number of Tab presses that reach every control of a page."""
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAME_OF_FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.innerText"
 
 
@@ -74,7 +75,7 @@ def written(value: float) -> str:
     """A number as a tooltip shows it."""
     if 0 < abs(value) < 0.5e-4:
         digits, power = f"{value:.1e}".split("e")
-        return f"{digits}e{int(power)}".replace("-", "−")
+        return f"{digits}·10{str(int(power)).translate(SUPERSCRIPTS)}"
     return f"{value:.4f}".replace("-", "−")
 
 
