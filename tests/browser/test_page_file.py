@@ -39,6 +39,7 @@ HOSTILE = (
 )
 TAB_STOPS = 40
 """Number of Tab presses that reach every control of a page."""
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAME_OF_FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.innerText"
 
 
@@ -75,7 +76,11 @@ def written(value: float) -> str:
     """A number as a tooltip shows it."""
     if 0 < abs(value) < 0.5e-4:
         digits, power = f"{value:.1e}".split("e")
+<<<<<<< HEAD
         return f"{digits}·10{str(int(power)).translate(SUPERSCRIPT)}".replace("-", "−")
+=======
+        return f"{digits}·10{str(int(power)).translate(SUPERSCRIPTS)}"
+>>>>>>> vt
     return f"{value:.4f}".replace("-", "−")
 
 
@@ -257,7 +262,7 @@ def test_a_file_that_was_cut_short_says_so(chromium: Browser, path: Path, tmp_pa
 
 
 def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: Path) -> None:
-    visit(page, f"{app_url}/?attention=encoder&layer=1&head=2")
+    visit(page, f"{app_url}/?text={SENTENCE}&attention=encoder&layer=1&head=2")
     settle(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Save this view").click()

@@ -61,10 +61,11 @@ def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.
     weights = weights.reshape(-1, *weights.shape[2:])
     queries, keys = np.indices(weights.shape[1:])
     line = queries * (weights.shape[2] - 1) / (weights.shape[1] - 1)
+    choosing = attn.allowed.sum(axis=1) > 1  # the decoder's first row has a single open key
     logarithms = np.log2(np.where(weights > 0, weights, 1))
     scores = {
         "entropy": -(weights * logarithms).sum(axis=2).mean(axis=1),
-        "special": weights[:, :, list(held.sides[attn.keys].special)].sum(axis=2).mean(axis=1),
+        "special": weights[:, choosing][:, :, list(held.sides[attn.keys].special)].sum(axis=2).mean(axis=1),
         "sharpness": weights.max(axis=2).mean(axis=1),
         "diagonal": (weights * (abs(keys - line) <= 1)).sum(axis=2).mean(axis=1),
     }
