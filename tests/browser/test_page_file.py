@@ -76,11 +76,7 @@ def written(value: float) -> str:
     """A number as a tooltip shows it."""
     if 0 < abs(value) < 0.5e-4:
         digits, power = f"{value:.1e}".split("e")
-<<<<<<< HEAD
         return f"{digits}·10{str(int(power)).translate(SUPERSCRIPT)}".replace("-", "−")
-=======
-        return f"{digits}·10{str(int(power)).translate(SUPERSCRIPTS)}"
->>>>>>> vt
     return f"{value:.4f}".replace("-", "−")
 
 
