@@ -39,7 +39,6 @@ HOSTILE = (
 )
 TAB_STOPS = 40
 """Number of Tab presses that reach every control of a page."""
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAME_OF_FOCUSED = "document.activeElement.ariaLabel ?? document.activeElement.innerText"
 
 
