@@ -22,7 +22,7 @@ const SMALLEST = 0.6;
 const WIDEST = 1.6;
 /** A picture that has not changed for so long has been drawn. */
 const SETTLED_MILLISECONDS = 600;
-const PATIENCE_MILLISECONDS = 8000;
+const PATIENCE_MILLISECONDS = 20_000;
 
 const pause = () => new Promise((resume) => setTimeout(resume, 100));
 
