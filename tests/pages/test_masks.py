@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.pages.app import HOSTILE, open_app, texts
+from tests.pages.app import HOSTILE, each_section, open_app, texts
 from tests.pages.figures import array, figure, trace
 from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, MODULES
@@ -51,12 +51,13 @@ def test_first_visit_shows_padding_and_future() -> None:
     assert f"masked: {FUTURE}" in names
     assert any("padding of sentence 1" in str(name) for name in names)
     assert "transformer/model/masks.py:" in texts(app)
-    assert "of this query's attention would go to keys that it must not see" in texts(app)
+    assert list(each_section(app)) == ["Masks", "One query", "Batch"]
 
 
 def test_the_softmax_is_the_models_own() -> None:
     lines = ["i like the cats.", "my favourite animal is the raccoon."]
-    app = open_app("masks", batch="\n".join(lines), layer="1", head="3")
+    app = open_app("masks", batch="\n".join(lines), section="One query", layer="1", head="3")
+    assert "of this query's attention would go to keys that it must not see" in texts(app)
     app.selectbox(key="query").set_value(1)
     model = open_model("toy-en-it")
     run = trace_batch(model, [encode_sentence(model, "source", line, "sentence") for line in lines])
@@ -91,7 +92,7 @@ def test_a_batch_of_another_size_is_answered_and_in_the_address() -> None:
 
 
 def test_hostile_lines_are_shown_literally() -> None:
-    app = open_app("masks")
+    app = open_app("masks", section="Batch")
     lines = [HOSTILE[name] for name in ("script", "bold", "formula", "directive", "remote picture")]
     app.text_area(key="batch").set_value("\n".join(lines)).run()
     assert not app.exception

@@ -141,7 +141,7 @@ def test_a_scene_says_which_checkpoint_it_needs(panel: Panel, tmp_path: Path) ->
         ),
         ("decode", {"text": "My dog sleeps.", "beam_size": "3"}),
         ("positions", {"pe_length": "80", "pe_width": "64", "pe_base": "1000", "section": "Map"}),
-        ("masks", {"batch": "a cat\nthe dog sleeps", "sentence": "2", "query": "1", "head": "2"}),
+        ("masks", {"section": "One query", "batch": "a cat\nthe dog sleeps", "sentence": "2", "head": "2"}),
         ("layer-norm", {"text": "the cat", "norm_dimension": "5"}),
         ("layer-norm", {"section": "Before training", "norm_seed": "3"}),
         ("training", {"task": "sort", "train_layers": "1", "train_seed": "4"}),

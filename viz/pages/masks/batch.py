@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import stacks
+from transformer.analysis.attention_maps import Attention, attention_record, attentions, stacks
 from transformer.analysis.masks import padding_of
 from transformer.model.config import TransformerConfig
 from transformer.model.masks import padding_mask
@@ -21,6 +21,7 @@ from viz.run_figures.masks import batch_figure
 from viz.session import batch_of, current_choice, current_model, current_theme
 from viz.text_session import IDS, boxes_of, typed_batch
 from viz.theme import Theme
+from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
 
 BOXES = {
     "encoder-decoder": "Sentences, one per line",
@@ -29,6 +30,10 @@ BOXES = {
 }
 IDS_BOX = "Token ids, one sentence per line"
 NAMES: dict[Stack, str] = {"encoder": "source", "decoder": "target"}
+FIRST_QUERY = 2
+"""The query shown initially: it has keys before and after it."""
+QUERY_WIDTH = 260
+"""Width of the list of queries in pixels: its label on one line."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,20 @@ def batch_box() -> BatchRun | None:
     if len(sentences) == 1:
         st.info("A single sentence needs no padding. Type a second one, shorter or longer, on a new line.")
     return BatchRun(loaded.model.config, trace, current_theme())
+
+
+def pick_row(trace: Trace) -> tuple[Attention, int, int]:
+    """Draw the pickers of an attention, a sentence of the batch and a query in it."""
+    n_sentences = max(len(trace.src_tokens), len(trace.tgt_tokens))
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        attention = pick_attention(attentions(trace), preferred="decoder", key="mask_attention")
+        numbers = {number: str(number) for number in range(1, n_sentences + 1)}
+        sentence = pick_button(in_a_row(), "Sentence", numbers, key="sentence") - 1
+        tokens = attention_record(trace, attention, 0).query_tokens[sentence]
+        query = pick_query(
+            st.container(width=QUERY_WIDTH).selectbox, tokens, min(FIRST_QUERY, len(tokens) - 1)
+        )
+    return attention, sentence, query
 
 
 def batch_section(batch: BatchRun) -> None:

@@ -1,4 +1,4 @@
-"""The masks of one sentence of the batch, and their effect on the softmax of one query."""
+"""The masks of one sentence of the batch."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import streamlit as st
 from transformer.analysis.attention_maps import Attention, attention_record, attentions
 from transformer.analysis.masks import Mask, masks_of
 from transformer.model.masks import causal_mask, padding_mask
-from transformer.model.trace import AttentionRecord, Trace
-from viz.pages.masks.batch import BatchRun
-from viz.pages.masks.softmax import softmax_section
+from transformer.model.trace import AttentionRecord
+from viz.pages.masks.batch import BatchRun, pick_row
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.run_figures.masks import mask_figure
-from viz.widgets import in_a_row, pick_attention, pick_button, pick_query
 
-FIRST_QUERY = 2
-"""The query shown initially: it has keys before and after it."""
 MASKS: dict[Mask, str] = {"padding": "Padding", "causal": "Causal", "combined": "Combined"}
 
 
@@ -25,7 +21,7 @@ def mask_section(batch: BatchRun) -> None:
     """Draw the masks of the chosen attention and sentence; a choice redraws only this section."""
     st.header("The masks")
     trace = batch.trace
-    attention, sentence = _pick(trace)
+    attention, sentence, query = pick_row(trace)
     record = attention_record(trace, attention, 0)
     masks = masks_of(trace, attention, sentence)
     free = int(record.mask[sentence, 0].sum())
@@ -37,12 +33,10 @@ def mask_section(batch: BatchRun) -> None:
         ),
         formula=_formula(record, sentence, free),
         look="the grey cells: point at one to see what closes it. A row is a query and shows what its "
-        "token may look at; the framed row is the one below.",
+        "token may look at; the framed row is the chosen query.",
         computed=causal_mask if attention == "decoder" else padding_mask,
         path=f"{record.path}.mask",
     )
-    tokens = record.query_tokens[sentence]
-    query = pick_query(st.selectbox, tokens, min(FIRST_QUERY, len(tokens) - 1))
     columns = st.container(key="masks").columns(3, gap="medium")
     for column, (mask, closed) in zip(columns, masks.items(), strict=True):
         with column:
@@ -54,16 +48,6 @@ def mask_section(batch: BatchRun) -> None:
                 caption="Blue: open. Grey and hatched: closed.",
                 key=f"mask_{MASKS[mask]}",
             )
-    softmax_section(batch, attention, sentence, query)
-
-
-def _pick(trace: Trace) -> tuple[Attention, int]:
-    n_sentences = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    with st.container(horizontal=True, gap="medium"):
-        attention = pick_attention(attentions(trace), preferred="decoder", key="mask_attention")
-        numbers = {number: str(number) for number in range(1, n_sentences + 1)}
-        number = pick_button(in_a_row(), "Sentence", numbers, key="sentence")
-    return attention, number - 1
 
 
 def _what(attention: Attention, *, has_two_stacks: bool, has_padding: bool) -> str:

@@ -1,10 +1,14 @@
 """Masks: which token may attend to which, in a batch of sentences of different lengths."""
 
+from functools import partial
+
 import streamlit as st
 
 from viz.pages.masks.batch import batch_box, batch_section
 from viz.pages.masks.masks import mask_section
+from viz.pages.masks.softmax import softmax_section
 from viz.pages.shared.explain import prose
+from viz.pages.shared.sections import sections
 
 st.title("Masks")
 prose(
@@ -14,5 +18,10 @@ prose(
 )
 batch = batch_box()
 if batch is not None:
-    batch_section(batch)
-    mask_section(batch)
+    sections(
+        {
+            "Masks": partial(mask_section, batch),
+            "One query": partial(softmax_section, batch),
+            "Batch": partial(batch_section, batch),
+        }
+    )

@@ -5,21 +5,23 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.attention_maps import Attention, attention_record, n_layers
+from transformer.analysis.attention_maps import attention_record, n_layers
 from transformer.analysis.masks import SoftmaxRow, softmax_row
 from transformer.model.attention import masked_softmax
 from viz.figures.numbers import number
-from viz.pages.masks.batch import BatchRun
+from viz.pages.masks.batch import BatchRun, pick_row
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.run_figures.masks import softmax_figure
 from viz.widgets import HEAD
 
 
-def softmax_section(batch: BatchRun, attention: Attention, sentence: int, query: int) -> None:
-    """Draw one row of one head: the one of `query` in a sentence of the batch."""
+@st.fragment
+def softmax_section(batch: BatchRun) -> None:
+    """Draw one row of one head; a choice redraws only this section."""
     trace = batch.trace
     st.header("One query, with and without the mask")
+    attention, sentence, query = pick_row(trace)
     left, right = st.columns(2)
     layer = HEAD.pick_layer(left.selectbox, n_layers(trace, attention))
     record = attention_record(trace, attention, layer)
