@@ -91,7 +91,8 @@ export function outputNumbers({ weight, query, key, sources, q }, out) {
         "(part · whole) / (whole · whole), where part = weight · v W_O and whole = z W_O",
         share === null ? "" : `${fixed(100 * share, 1)} %`,
       ),
-      ": how far it goes in the same direction. The shares of all keys add up to 100 %.",
+      ": how far it goes in the same direction. The shares of all keys add up to 100 %. " +
+        "A share is negative where a part points against the whole, so others may exceed 100 %.",
     ),
   ];
 }

@@ -6,6 +6,7 @@ import { LABELS, LINE } from "./layout.js";
 
 const FONT = 15;
 const SMALL = 14;
+const GAP = 10; // between the labels of neighbouring heads
 
 /**
  * What is painted, and where.
@@ -110,7 +111,7 @@ function paintLabels(scene) {
     }
   });
   pen.font = ink.font;
-  const fits = heads.every((label) => pen.measureText(label).width <= at.pitch[0]);
+  const fits = heads.every((label) => pen.measureText(label).width <= at.pitch[0] - GAP);
   clipped(pen, [at.gutter - 8, 0, view[0], at.header], () => {
     for (const [head, label] of heads.entries()) {
       const name = fits ? label : label.slice(label.lastIndexOf(" ") + 1);
