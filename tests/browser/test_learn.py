@@ -15,6 +15,7 @@ from tests.pages.learn.lessons.subjects import SENTENCES, subject
 from viz.pages.learn.lessons import lessons
 from viz.pages.learn.lessons.computed.row import row_of
 from viz.pages.learn.lessons.files.worksheet import worksheet
+from viz.text_session import DEFAULT_SENTENCE
 
 TERM = "#headlight-term"
 PAPER = 657
@@ -56,7 +57,7 @@ def heading(page: Page, name: str) -> Locator:
 
 
 def test_a_prediction_by_mouse_is_shown_beside_what_is(page: Page, app_url: str) -> None:
-    row = row_of(subject("en-it", SENTENCES[0]))
+    row = row_of(subject("en-it", DEFAULT_SENTENCE))
     assert row.first != 0, "or the prediction is right"
     visit(page, f"{app_url}/learn?lesson=one-head")
     expect(board(page)).not_to_contain_text("0.")
@@ -89,7 +90,7 @@ def test_a_presenter_steps_through_a_lesson_and_each_step_is_read_from_its_begin
     expect(heading(page, "The score: query times key")).to_be_visible()
     settle(page)
     top = page.evaluate(TOP_OF_STEPS)
-    assert 0 <= top < 200, top
+    assert -1 < top < 200, top  # pixels, of which the browser may scroll a fraction
     page.keyboard.press("PageUp")
     expect(heading(page, "Every token asks, every token answers")).to_be_visible()
 
