@@ -37,6 +37,7 @@ from transformer.checkpoints.places import MODELS, shipped_models
 from viz.pages.checkpoint.session import shipped_model
 from viz.pages.sidebar import CLOSED_NOTE
 from viz.session import RANDOM
+from viz.text_session import DEFAULT_SENTENCE
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
@@ -174,7 +175,7 @@ def test_it_is_used_on_all_pages_until_it_is_closed(tmp_path: Path) -> None:
     assert "Use it on all pages" not in buttons(app)
     app.switch_page("viz/pages/explore/page.py").run()
     assert not app.exception
-    assert app.text_input(key="text").value == "Yesterday I saw a black cat."
+    assert app.text_input(key="text").value == DEFAULT_SENTENCE
 
 
 @pytest.mark.usefixtures("unexamined")
@@ -209,13 +210,13 @@ def test_no_visit_begins_with_what_it_has_not_lost() -> None:
 
 
 @pytest.mark.usefixtures("unexamined")
-def test_our_own_folder_opens_with_its_words() -> None:
+def test_our_own_folder_opens_with_its_words(views: Views) -> None:
     app = opened(MODELS / "toy-en-it")
     press(app, "Use it on all pages")
     app.switch_page("viz/pages/explore/page.py").run()
     app.text_input(key="text").set_value("I see the cat.").run()
     assert not app.warning
-    assert "gatto" in texts(app)
+    assert "gatto" in views.output()
 
 
 @pytest.mark.usefixtures("unexamined")

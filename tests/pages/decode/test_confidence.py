@@ -61,7 +61,7 @@ def test_only_what_differs_is_unusual() -> None:
 
 def test_a_short_source_gets_no_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch.setattr, {"short": that_claims(-0.8)})
-    app = open_app("decode", model="short", text="The dog!")
+    app = open_app("decode", model="short", text="The dog!", section="Confidence")
     assert "Too short for an estimate" in texts(app)
     assert "Probably wrong" not in texts(app)
 

@@ -78,9 +78,13 @@ def test_an_address_that_makes_no_sense_opens_the_page(views: Views, address: di
     assert views.data("beam_tree")["hypotheses"][0]["text"] == RIGHT
     assert {*each_section(app)} >= {"Attention", "Next token", "Teacher forcing"}
     shown = [views.choice(key) for key in ("beam_viewer", *FORCING)]
+    layer, head = views.easiest(FORCING[0])
+    first = ("cross", 1 if "forcing_layer" in address else layer, head)
     assert [(choice["attention"], choice["layer"], choice["head"]) for choice in shown] == [
-        ("cross", 1, 0)
-    ] * 3
+        ("cross", 1, 0),
+        first,
+        first,
+    ]
     assert [choice["view"] for choice in shown] == ["token", "head", "head"]
     assert shown[0]["cell"][0] == len(views.data("beam_viewer")["sides"]["decoder"]["tokens"]) - 1
 

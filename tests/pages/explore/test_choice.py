@@ -104,8 +104,7 @@ FIRST = ("view", "attention", "layer", "head", "cell", "measure")
 
 def views_default(views: Views) -> dict[str, Any]:
     """The choice before the user makes one, for the run that the viewer shows."""
-    attention = next(own for own in views.data("viewer")["attentions"] if own["name"] == "cross")
-    layer, head = attention["easiest"]
+    layer, head = views.easiest("viewer")
     return {
         "view": "head", "attention": "cross", "layer": layer, "head": head,
         "cell": None, "measure": "weights",
