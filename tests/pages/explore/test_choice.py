@@ -156,13 +156,20 @@ def visit(app: AppTest, page: str) -> AppTest:
     return app
 
 
+def choose_section(app: AppTest, name: str) -> None:
+    app.button_group(key="section").set_value(name).run()
+    assert not app.exception
+
+
 def test_layer_and_head_go_along_to_masks_and_back_and_all_else_stays(views: Views) -> None:
     app = open_app(text=TEXT)
     views.choose(app, "viewer", layer=1, head=3, measure="scores", cell=[2, 4])
     visit(app, "masks")
+    choose_section(app, "One query")
     assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == (1, 3)
     app.selectbox(key="layer").set_value(0)
     app.selectbox(key="head").set_value(2).run()
+    choose_section(app, "Masks")
     visit(app, "explore")
     choice = views.choice("viewer")
     assert [choice[name] for name in ("layer", "head", "measure", "cell")] == [0, 2, "scores", [2, 4]]
@@ -182,6 +189,7 @@ def test_a_list_of_the_page_that_is_left_may_still_hold_its_name_in_the_address(
     app = open_app(text=TEXT)
     other = 1 - views_default(views)["layer"]
     visit(app, "masks")
+    choose_section(app, "One query")
     app.selectbox(key="layer").set_value(other).run()
     visit(app, "explore").run()
     assert views.choice("viewer")["layer"] == other

@@ -41,14 +41,14 @@ def captions(panel: Panel) -> list[str]:
 
 
 def test_a_moment_is_its_address_with_a_caption(panel: Panel) -> None:
-    app = open_app(text="I like the cats.", layer="0", head="2", cell="1,2", measure="scores")
+    app = open_app(text="I like the cats.", layer="1", head="2", cell="1,2", measure="scores")
     panel.keep(app, "Look here.", place="steps")
     [scene] = panel.scenes
     assert scene.page == "explore"
     assert scene.caption == "Look here."
     assert scene.place == "steps"
     said = {name: values[-1] for name, values in scene.choices.items()}
-    chosen = {"layer": "0", "head": "2", "cell": "1,2", "measure": "scores"}
+    chosen = {"layer": "1", "head": "2", "cell": "1,2", "measure": "scores"}
     assert said == {"text": "I like the cats.", "model": "toy-en-it", **chosen}
 
 
