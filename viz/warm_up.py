@@ -81,13 +81,15 @@ def prepare_pages() -> None:
     """Compute what all visitors of the other pages see first, where it takes a tenth of a second or more."""
     from transformer.errors import CheckpointError, SentenceError
     from viz.pages.checkpoint.session import shipped_diagnosis
-    from viz.pages.lab.session import prepare_complaints
+    from viz.pages.decode.session import first_search, tree_of
+    from viz.pages.lab.session import prepare_first_mistake
     from viz.session import RunKey, twin_run
     from viz.text_session import DEFAULT_SENTENCE
 
     key = RunKey(_first_choice(), DEFAULT_SENTENCE, "")
     with suppress(CheckpointError, SentenceError):
-        prepare_complaints(key)
+        tree_of(first_search(key.choice, key.text))
+        prepare_first_mistake(key)
         shipped_diagnosis(key.choice.name)
         twin_run(*key, seed=0, norm_position="pre")
         twin_run(*key, seed=0, norm_position="post")

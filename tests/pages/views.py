@@ -78,6 +78,12 @@ class Views:
         choice: dict[str, Any] = unpack_frame(self.updates[key])[0]["choice"]
         return choice
 
+    def easiest(self, key: str, attention: str = "cross") -> tuple[int, int]:
+        """The layer and head that a viewer shows before the user chooses any."""
+        shown = next(one for one in self.data(key)["attentions"] if one["name"] == attention)
+        layer, head = shown["easiest"]
+        return layer, head
+
     def output(self, key: str = "viewer") -> str:
         """The output that a viewer shows."""
         data = self.data(key)

@@ -50,7 +50,9 @@ def test_a_warm_up_that_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     "page, computing",
     [
+        ("decode", "viz.pages.decode.session.search"),
         ("lab", "viz.pages.lab.session.examine_model"),
+        ("lab", "viz.pages.lab.session._broke"),
         ("checkpoint", "viz.pages.checkpoint.session.examine"),
         ("layer_norm", "viz.session.random_model"),
     ],

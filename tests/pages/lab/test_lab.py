@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -18,6 +18,7 @@ from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.pages.lab.mistakes import MISTAKES, Broken, Case, Mistake
 from viz.pages.lab.number import written
+from viz.pages.lab.session import shared_break
 from viz.pages.shared.literal_text import escaped
 
 pytestmark = pytest.mark.usefixtures("kinds")
@@ -92,9 +93,10 @@ def test_a_sentence_that_is_too_long_to_look_at_is_refused_in_words() -> None:
     assert any("at most 60 tokens each; this sentence has" in info.value for info in app.info)
 
 
-def test_a_mistake_is_made_once_and_only_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def recorded(monkeypatch: pytest.MonkeyPatch, names: Sequence[str]) -> list[str]:
+    """The names of the mistakes that are made from now on, of these."""
     made: list[str] = []
-    names = [name for kind, name in FITTING if kind == "toy-en-it"][:4]
+    shared_break.clear()
     for name in names:
         mistake = MISTAKES[name]
 
@@ -103,6 +105,23 @@ def test_a_mistake_is_made_once_and_only_the_latest_are_kept(monkeypatch: pytest
             return mistake.broken(case)
 
         monkeypatch.setitem(cast(dict[str, Mistake], MISTAKES), name, replace(mistake, broken=broken))
+    return made
+
+
+def test_a_shipped_model_is_broken_once_for_all_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = next(name for kind, name in FITTING if kind == "toy-en-it")
+    made = recorded(monkeypatch, [first])
+    for _ in range(2):
+        opened("toy-en-it", mistake=first)
+    assert made == [first]
+
+
+def test_an_opened_one_is_broken_once_for_its_user_and_the_latest_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("viz.pages.lab.session.is_opened", lambda name: True)
+    names = [name for kind, name in FITTING if kind == "toy-en-it"][:4]
+    made = recorded(monkeypatch, names)
     app = opened("toy-en-it", mistake=names[0])
     app.run()
     assert made == names[:1], "another look computes nothing"

@@ -2,6 +2,7 @@
 // Installs once per document what every page needs, and reports the lesson that a click on a term asks for.
 
 import { reporter } from "../shared/busy.js";
+import { loadChartScript } from "./chart_script.js";
 import { reachFormulas } from "./formula_stops.js";
 import { stepByKeys } from "./lesson_keys.js";
 import { expectPage, navigate } from "./navigation.js";
@@ -28,5 +29,6 @@ export function pageHelpers(_, { node, answer }) {
   reachFormulas();
   startSections();
   stepByKeys();
+  loadChartScript();
   explainTerms((lesson) => openLesson(lesson));
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,8 +18,11 @@ from viz.figures.labels import visible, visible_in_full
 from viz.pages.decode.heads import draw_heads
 from viz.pages.decode.sampling import draw_sampling
 from viz.pages.decode.session import (
+    ALPHA,
+    BEAM_SIZE,
     Search,
     current_prefix,
+    first_search,
     go_back,
     longest_prefix,
     run_of_ids,
@@ -132,7 +135,7 @@ def _search(sentence: SentenceRun, limit: int) -> Search:
     prefix = current_prefix(choice, text, limit)
     own = sentence.loaded.settings
     if not own.are_greedy and _by_own_settings(own):
-        return Search(choice, text, prefix, own.beam_size, own.length_penalty, settings=own)
+        return replace(first_search(choice, text), prefix=prefix)
     return Search(choice, text, prefix, *_chosen_settings(sentence))
 
 
@@ -159,7 +162,7 @@ def _chosen_settings(sentence: SentenceRun) -> tuple[int, float, int]:
         left.select_slider,
         "Beam size",
         BEAM_SIZES,
-        value=4,
+        value=BEAM_SIZE,
         key="beam_size",
         help="How many hypotheses are kept at each step. 1 is greedy decoding.",
     )
@@ -167,7 +170,7 @@ def _chosen_settings(sentence: SentenceRun) -> tuple[int, float, int]:
         "Length penalty α",
         0.0,
         2.0,
-        1.0,
+        ALPHA,
         0.1,
         key="beam_alpha",
         bind="query-params",

@@ -14,7 +14,7 @@ import streamlit as st
 from transformer.decoding.beam_tree import BeamTree
 from transformer.decoding.request import Target
 from transformer.loaded import GenerationSettings
-from transformer.model_input import beginning
+from transformer.model_input import beginning, no_repeat_ngram_size
 from transformer.run import Run, draw_target, encode_sentence, force, search
 from transformer.text.coder import EncodedSentence
 from transformer.text.words import clean
@@ -24,6 +24,8 @@ from viz.session import TOP_K, ModelChoice, load_model, run_cache
 from viz.text_session import right_answers_of
 
 MOST_SEARCHES = 64
+BEAM_SIZE, ALPHA = 4, 1.0
+"""The initial settings where the model has none of its own."""
 _PREFIX, _EARLIER = "beam_prefix", "earlier prefixes"
 
 
@@ -48,6 +50,15 @@ class Search:
     alpha: float
     no_repeat: int = 0
     settings: GenerationSettings | None = None
+
+
+def first_search(choice: ModelChoice, text: str) -> Search:
+    """The search that the page shows first."""
+    loaded = load_model(choice)
+    own = loaded.settings
+    if own.are_greedy:
+        return Search(choice, text, (), BEAM_SIZE, ALPHA, no_repeat_ngram_size(loaded))
+    return Search(choice, text, (), own.beam_size, own.length_penalty, settings=own)
 
 
 @st.cache_resource(max_entries=MOST_SEARCHES, show_spinner=False)

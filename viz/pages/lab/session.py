@@ -23,6 +23,8 @@ Result = TypeVar("Result")
 _BROKEN, _COMPLAINTS, _GUESSES = "broken in the lab", "complaints in the lab", "guesses in the lab"
 MOST_BROKEN = 3
 """Broken runs cached per user: the current one, the guessed one, the previous one."""
+MOST_SHARED = 8
+"""Broken runs of shipped models cached for all users; their models share the parameters of the sound one."""
 MOST_COMPLAINTS = 200
 """Models whose complaints are cached for all users, and for each: small, but a second's work."""
 
@@ -57,7 +59,9 @@ class Broke:
 
 
 def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
-    """Apply a mistake to a model, and run the sentence with it.
+    """Apply a mistake to a model, and run the sentence with it; cached.
+
+    The result for an opened checkpoint is cached for its user alone.
 
     Args:
         mistake: one that fits the model.
@@ -66,27 +70,33 @@ def break_it(mistake: Mistake, sentence: SentenceRun) -> Broke:
     Raises:
         SentenceError: if the broken model can't run the sentence.
     """
-
-    def compute() -> Broke:
-        case = Case(sentence.loaded, sentence.run)
-        broken = mistake.broken(case)
-        return Broke(mistake, sentence.choice, case, broken, mistake.symptom(case, broken))
-
-    return _kept(_BROKEN, MOST_BROKEN, (sentence.key, mistake.name), compute)
+    key, case = sentence.key, Case(sentence.loaded, sentence.run)
+    if not is_opened(key.choice.name):
+        return shared_break(key, mistake.name, mistake, case)
+    return _kept(_BROKEN, MOST_BROKEN, (key, mistake.name), lambda: _broke(key, mistake, case))
 
 
-def prepare_complaints(key: RunKey) -> None:
-    """Compute the doctor's findings that the page shows first, if the run is a shipped model's.
+@st.cache_resource(max_entries=MOST_SHARED, show_spinner=False)
+def shared_break(key: RunKey, name: str, _mistake: Mistake, _case: Case) -> Broke:
+    """The mistake with this name, applied to a run that all users share."""
+    return _broke(key, _mistake, _case)
+
+
+def _broke(key: RunKey, mistake: Mistake, case: Case) -> Broke:
+    broken = mistake.broken(case)
+    return Broke(mistake, key.choice, case, broken, mistake.symptom(case, broken))
+
+
+def prepare_first_mistake(key: RunKey) -> None:
+    """Compute what the page shows first, if the run is a shipped model's.
 
     Raises:
         SentenceError: the sentence can't be run, by the model or with its first mistake.
     """
-    loaded = load_model(key.choice)
-    shared_complaints(key.choice, "", loaded)
-    first = next(iter(fitting(loaded.model.config)), None)
-    broken = None if first is None else first.broken(Case(loaded, run_of(*key))).loaded
-    if first is not None and broken is not None:
-        shared_complaints(key.choice, first.name, broken)
+    case = Case(load_model(key.choice), run_of(*key))
+    first = next(iter(fitting(case.loaded.model.config)), None)
+    if first is not None:
+        new_findings(shared_break(key, first.name, first, case))
 
 
 def new_findings(broke: Broke) -> list[Finding]:
