@@ -100,7 +100,6 @@ class ImageBrowser:
                 return
             await self._stop()
         import kaleido
-        from choreographer.channels import ChannelClosedError
         from kaleido.errors import BrowserClosedError
 
         # By default, kaleido's page would load MathJax from a CDN.
@@ -109,9 +108,9 @@ class ImageBrowser:
             await browser.open()
         except BaseException as error:
             # A browser that has ended may have closed its pipe, before or after it is told to close.
-            with suppress(ChannelClosedError):
+            with suppress(OSError):
                 await browser.close()
-            if isinstance(error, ChannelClosedError):
+            if isinstance(error, OSError):
                 raise BrowserClosedError("The browser ended while it started.") from error
             raise
         self._browser, self._path = browser, path

@@ -9,10 +9,11 @@ from transformer.experience import Calibration
 from transformer.run import Run
 from transformer.text.coder import Coder
 from transformer.training.calibration import LIKE
+from viz.markdown import quoted
 from viz.pages.shared.caution import warn_of_lost
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
-from viz.pages.shared.literal_text import escaped, show_text
+from viz.pages.shared.literal_text import show_text
 from viz.pages.shared.sentence import SentenceRun
 from viz.run_figures.decoding import confidence_figure, reliability_figure
 from viz.theme import Theme

@@ -24,8 +24,9 @@ def warn_of_unknown(run: Run, loaded: LoadedModel) -> None:
         return
     named = ", ".join(quoted(word) for word in words[:_MOST_NAMED])
     more = f" and {len(words) - _MOST_NAMED:,} more" if len(words) > _MOST_NAMED else ""
+    token = quoted(loaded.source.token(unk))
     st.warning(
-        f"Not in this model's vocabulary: {named}{more}. It reads {quoted(loaded.source.token(unk))} instead and can only guess there.",
+        f"Not in this model's vocabulary: {named}{more}. It reads {token} instead and can only guess there.",
         icon=WARNING,
     )
 
