@@ -12,12 +12,13 @@ from viz.figures.chromium import find_chromium
 
 TARGET = ROOT / "assets" / "screenshots" / "explore.png"
 WIDTH, HEIGHT = 1500, 1000
-SHOWN = {"attention": "cross", "layer": 3}
+SHOWN = {"cell": "14,12"}
+"""The token "stanco", which agrees with the animal: "it" is the animal that was too tired."""
 PAINTED_MILLISECONDS = 1_500
 
 
 def main() -> None:
-    """Open the app on its own server, show cross-attention, and save a screenshot."""
+    """Open the app on its own server, choose a word, and save a screenshot."""
     path = find_chromium()
     if path is None:
         sys.exit("No Chromium on PATH: install it (Debian and Ubuntu: apt-get install chromium).")
@@ -27,8 +28,6 @@ def main() -> None:
         page.goto(f"{url}/?{urlencode(SHOWN)}")
         wait_until_idle(page)
         page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')")
-        height = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight")
-        page.set_viewport_size(ViewportSize(width=WIDTH, height=height))
         page.wait_for_timeout(PAINTED_MILLISECONDS)
         TARGET.parent.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=TARGET)

@@ -33,7 +33,7 @@ PICTURES: Mapping[str, str] = {
     "step-by-step": "stage_pictures",
     "lab": "lab_outputs",
     "decode": "beam_tree",
-    "positions": "pe_map",
+    "positions": "pe_curves",
     "masks": "masks",
     "layer-norm": "norm_statistics",
     "checkpoint": "architecture",

@@ -1,4 +1,4 @@
-"""The private parts of Streamlit that Headlight uses: three for the address, one for messages.
+"""The private parts of Streamlit that Headlight uses: three for the address, one for messages, one for charts.
 
 Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
 """
@@ -6,7 +6,9 @@ Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
+import streamlit
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -31,6 +33,13 @@ def send_every_message() -> None:
             queue._delta_index_map = {}  # later messages replace none of an earlier run
 
     ForwardMsgQueue.clear = clear_for_pages  # type: ignore[method-assign, assignment]
+
+
+@cache
+def chart_script() -> str:
+    """The name of Streamlit's script for charts, next to its main one; "" if there is no such file."""
+    scripts = Path(streamlit.__file__).parent / "static" / "static" / "js"
+    return next((path.name for path in scripts.glob("PlotlyChart.*.js")), "")
 
 
 def is_history_step() -> bool:

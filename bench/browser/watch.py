@@ -30,6 +30,7 @@ const act = ({ timeStamp }) => {
 };
 addEventListener("keydown", (event) => { if (event.key === "Enter") act(event); }, true);
 for (const type of ["click", "pointermove"]) addEventListener(type, act, true);
+addEventListener("input", (event) => { if (event.composedPath()[0].matches("select")) act(event); }, true);
 const coming = new Set();
 const note = (canvas) => {
   const part = canvas.closest(".hl-grid, .hl-main");

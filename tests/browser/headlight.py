@@ -114,6 +114,11 @@ def attention(page: Page) -> Locator:
     return page.locator(".hl-attention").first
 
 
+def output(page: Page) -> Locator:
+    """The output above the viewer's pictures."""
+    return attention(page).locator(".hl-words")
+
+
 def head_map(page: Page) -> Locator:
     """The chosen head, drawn large."""
     return attention(page).locator(".hl-head .hl-matrix").first

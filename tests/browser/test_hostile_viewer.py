@@ -28,7 +28,7 @@ HOSTILE = (
     "\u2028\x00\ud800",
     "&lt;b&gt;",
 )
-VIEWS = ("One head", "All heads of the layer", "Map", "One token")
+VIEWS = ("One head", "All heads", "Lines", "One token")
 MADE_OF_TOKENS = "img, a[href^='javascript'], script, iframe, object, [onerror]"
 # The texts, accessible names and tooltips of everything in the visible view.
 SAID = """

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import headlight
 from tests.browser.components.line import Line
+from tests.browser.components.views import choose, picker, press
 from tests.browser.conftest import OpenPage, guarded_page
 from tests.browser.headlight import settle, visit, wait_until
 from viz.figures.labels import visible, visible_in_full
@@ -25,6 +26,7 @@ from viz.viewer.page import Heading, page
 from viz.viewer.viewer_run import view_weights
 
 SENTENCE = "Yesterday I saw a black cat."
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 HOSTILE = (
     "<script>alert(1)</script>",
     "</script>",
@@ -73,7 +75,7 @@ def written(value: float) -> str:
     """A number as a tooltip shows it."""
     if 0 < abs(value) < 0.5e-4:
         digits, power = f"{value:.1e}".split("e")
-        return f"{digits}e{int(power)}".replace("-", "−")
+        return f"{digits}·10{str(int(power)).translate(SUPERSCRIPT)}".replace("-", "−")
     return f"{value:.4f}".replace("-", "−")
 
 
@@ -104,10 +106,6 @@ def weights(run: headlight.Run, layer: int, head: int) -> NDArray[np.float32]:
     return found
 
 
-def choose(page: Page, name: str, option: str) -> None:
-    page.get_by_role("combobox", name=name).select_option(option)
-
-
 def test_every_number_of_the_chosen_head_is_that_of_the_run(
     page: Page, path: Path, run: headlight.Run
 ) -> None:
@@ -119,11 +117,11 @@ def test_every_number_of_the_chosen_head_is_that_of_the_run(
 @pytest.mark.slow
 def test_every_other_head_has_its_numbers_too(page: Page, path: Path, run: headlight.Run) -> None:
     matrix = opened(page, path)
-    choose(page, "Layer", "0")
-    choose(page, "Head", "3")
+    choose(page.locator("body"), "Layer", "0")
+    choose(page.locator("body"), "Head", "3")
     found = weights(run, 0, 3)
     assert numbers(page, matrix, found.shape) == [[written(value) for value in row] for row in found.tolist()]
-    choose(page, "Numbers in the cells", "scores")
+    choose(page.locator("body"), "Numbers in the cells", "scores")
     scores = run.attention("cross", 0, 3, measure="scores").to_numpy().astype(float)
     assert numbers(page, matrix, scores.shape) == [
         [f"{x:.4f}".replace("-", "−") for x in row] for row in scores
@@ -138,7 +136,7 @@ def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
     found = weights(run, 2, 1)
     assert numbers(page, matrix, found.shape) == [[written(value) for value in row] for row in found.tolist()]
     expect(page.locator(".hl-head .hl-tip").first).not_to_contain_text("rounded")
-    choose(page, "Layer", "0")
+    choose(page.locator("body"), "Layer", "0")
     found = weights(run, 0, 1)
     cells = numbers(page, matrix, found.shape)
     tiny = "< 0.0001"
@@ -154,18 +152,18 @@ def test_rounded_weights_are_written_as_they_are_and_said_to_be_rounded(
 def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> None:
     matrix = opened(page, rounded)
     absent = page.locator(".hl-head").get_by_text("Not in this file. Choose it in Headlight")
-    choose(page, "Numbers in the cells", "scores")
+    choose(page.locator("body"), "Numbers in the cells", "scores")
     expect(matrix).to_be_visible()
     expect(absent).to_have_count(0)
     expect(page.get_by_text("These are weights: the numbers of the other heads are not")).to_be_visible()
-    choose(page, "Head", "0")
+    choose(page.locator("body"), "Head", "0")
     expect(absent).to_be_visible()
     expect(matrix).to_be_hidden()
     expect(
         page.get_by_text("This head’s scores, vectors, what W_O makes of v: not in this file.")
     ).to_be_visible()
     expect(page.locator(".hl-cell:visible")).not_to_contain_text("…")
-    choose(page, "Numbers in the cells", "weights")
+    choose(page.locator("body"), "Numbers in the cells", "weights")
     expect(matrix).to_be_visible()
     expect(page.locator(".notes")).to_contain_text("All other weights are rounded to 4 decimals")
 
@@ -173,8 +171,8 @@ def test_what_is_not_in_the_file_is_said_in_words(page: Page, rounded: Path) -> 
 def test_it_asks_for_nothing_but_itself(chromium: Browser, path: Path) -> None:
     with guarded_page(chromium) as (page, guard):
         matrix = opened(page, path)
-        for view in ("All heads of the layer", "Map", "One token", "One head"):
-            page.get_by_role("button", name=view, exact=True).click()
+        for view in ("All heads", "Lines", "One token", "One head"):
+            press(page.locator("body"), view)
         expect(matrix).to_be_visible()
         guard.check()
         assert guard.requests == [path.as_uri()]
@@ -208,11 +206,12 @@ def test_what_was_typed_is_shown_and_never_run(chromium: Browser, tmp_path: Path
 
 def test_the_keyboard_reaches_everything(page: Page, path: Path) -> None:
     opened(page, path)
+    picker(page.locator("body"), "Numbers in the cells")
     reached = []
     for _ in range(TAB_STOPS):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(NAME_OF_FOCUSED))
-    assert {"Cross-attention", "Map", "Layer", "Head", "Numbers in the cells"} <= set(reached)
+    assert {"Which attention", "Lines", "Layer", "Head", "Numbers in the cells"} <= set(reached)
     for stage in ("Cross-attention of every layer and head", "Cross-attention, layer 2, head 1"):
         assert any(name.startswith(stage) for name in reached), stage
 
@@ -258,7 +257,7 @@ def test_a_file_that_was_cut_short_says_so(chromium: Browser, path: Path, tmp_pa
 
 
 def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: Path) -> None:
-    visit(page, f"{app_url}/?attention=encoder&layer=1&head=2")
+    visit(page, f"{app_url}/?text={SENTENCE}&attention=encoder&layer=1&head=2")
     settle(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Save this view").click()
@@ -269,9 +268,7 @@ def test_the_app_saves_what_is_chosen_in_it(page: Page, app_url: str, tmp_path: 
     expect(page.get_by_role("heading", level=1)).to_have_text(SENTENCE)
     expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
     expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
-    expect(page.get_by_role("button", name="Encoder self-attention")).to_have_attribute(
-        "aria-pressed", "true"
-    )
+    expect(picker(page.locator("body"), "Which attention")).to_have_value("encoder")
 
 
 @pytest.mark.slow
@@ -283,7 +280,7 @@ def test_a_file_comes_though_its_page_has_run_again_before_the_click(
     visit(page, app_url)
     line.hold_answers()  # on a slow connection the page that a user clicks on is older than the server's
     ended = line.ended
-    choose(page, "Layer", "0")
+    choose(page.locator("body"), "Layer", "0")
     wait_until(page, lambda: line.ended > ended, "the choice was not told")
     visit(other, f"{app_url}/masks")
     page.get_by_role("button", name="Save this view").click()

@@ -57,7 +57,7 @@ def test_every_format_comes_with_the_figure_or_its_numbers(page: Page, app_url: 
 
 @pytest.mark.slow
 def test_a_saved_page_opens_without_the_app(page: Page, app_url: str, tmp_path: Path) -> None:
-    visit(page, f"{app_url}/layer-norm")
+    visit(page, f"{app_url}/layer-norm?text=Yesterday I saw a black cat.")
     path = save(page, 0, "HTML page", tmp_path)
     page.goto("about:blank")
     page.set_content(path.read_text(encoding="utf-8"))
@@ -76,7 +76,8 @@ def test_a_link_restores_the_masks(page: Page, app_url: str) -> None:
     visit(page, address)
     assert page.get_by_role("radio", name="Cross-attention").is_checked()
     assert page.get_by_role("radio", name="2", exact=True).is_checked()
-    assert page.get_by_text("recorded as decoder.layers.0.cross_attn.mask").is_visible()
+    page.get_by_test_id("stPopover").get_by_role("button", name="code").nth(1).click()
+    expect(page.get_by_text("recorded as decoder.layers.0.cross_attn.mask")).to_be_visible()
 
 
 @pytest.mark.usefixtures("chromium")

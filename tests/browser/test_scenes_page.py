@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, Page, expect
 
 import headlight
 from tests.browser.conftest import OpenPage, guarded_page
-from tests.browser.headlight import wait_until
+from tests.browser.headlight import visit, wait_until
 from tests.browser.test_history import follow
 from tests.browser.test_page_file import HOSTILE, numbers, written
-from tests.browser.test_scenes import MARKUP, caption, expect_scene, two_scenes
+from tests.browser.test_scenes import MARKUP, caption, expect_scene, keep, two_scenes
 from viz.figures.labels import visible_in_full
 from viz.viewer.choice import Choice
 from viz.viewer.packed import pack_run
@@ -232,3 +232,16 @@ def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: 
     page.keyboard.press("PageDown")
     expect_scene(page, "3 of 3", f"Explore: {SENTENCES[1]}")
     assert shown.evaluate("root => root.state().choice") == third
+
+
+@pytest.mark.slow
+def test_a_lesson_with_its_formulas_is_saved_as_a_picture(page: Page, app_url: str, tmp_path: Path) -> None:
+    visit(page, f"{app_url}/learn?lesson=one-head")
+    keep(page, "One head")
+    follow(page, "Scenes")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as a page").click()
+    download.value.save_as(tmp_path / "scenes.html")
+    page.goto((tmp_path / "scenes.html").as_uri())
+    still = page.locator(f"{SEEN} img.still")
+    wait_until(page, lambda: still.evaluate("image => image.naturalWidth") > 0, "the still is not an image")

@@ -102,7 +102,7 @@ def test_a_narrow_screen_holds_the_page_and_the_choices_above_the_heads(page: Pa
     visit(page, f"{app_url}/training?{FINISHED}")
     for part in (
         page.get_by_test_id("stMain"),
-        attention(page).get_by_role("group", name="Which attention"),
+        attention(page).locator(".hl-bars-of-choice"),
         page.get_by_role("radiogroup", name="The target that the decoder reads"),
     ):
         assert part.evaluate("part => part.scrollWidth <= part.clientWidth")

@@ -58,7 +58,7 @@ def test_each_sentence_of_a_batch_is_shown_with_its_padding() -> None:
 
 def test_a_choice_goes_to_the_browser_and_comes_from_it() -> None:
     widget = headlight.show(headlight.run(tiny_model(), TEXT, TARGET))
-    assert (widget.choice["attention"], widget.choice["layer"], widget.choice["head"]) == ("cross", 2, 0)
+    assert widget.choice["attention"] == "cross"
     widget.choose(layer=1, head=2, cell=(1, 4), view="map")
     assert json.loads(json.dumps(widget.get_state()["choice"])) == json.loads(json.dumps(widget.choice))
     heard = []

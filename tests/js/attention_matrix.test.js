@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MatrixCells } from "../../viz/components/attention/matrix/cells.js";
-import { CELL, MatrixLayout } from "../../viz/components/attention/matrix/layout.js";
+import { CELL, FONT, MatrixLayout } from "../../viz/components/attention/matrix/layout.js";
 import { matrixNumbers } from "../../viz/components/attention/matrix/numbers.js";
 import { areOne, sumsOf } from "../../viz/components/attention/matrix/sums.js";
 import { csvOf, neutral } from "../../viz/components/attention/table/csv.js";
@@ -63,6 +63,20 @@ test("the middle of each cell finds that cell, at any scroll position", () => {
   );
   assert.equal(at.cellAt([at.left + 1, at.top - 1], [...above], VIEW), null);
   assert.equal(at.cellAt([at.left + 40 * at.wide + 1, at.top + 1], [0, 0], VIEW), null);
+});
+
+test("a label finds its row or column, slanted or upright, and a cell or the corner finds none", () => {
+  for (const keys of [names(6), Array.from({ length: 6 }, (_, i) => `a longer token ${i}`)]) {
+    const at = placed(names(5), keys);
+    const [x, y] = at.origin([0, 0]);
+    assert.deepEqual(at.labelAt([at.left - 20, y + 3.5 * at.cell], [0, 0]), [3, -1]);
+    const above = x + 2.5 * at.wide;
+    assert.deepEqual(at.labelAt([above, at.top - 8], [0, 0]), [-1, 2], "its position");
+    const up = at.upright ? 0 : 30;
+    assert.deepEqual(at.labelAt([above + up, at.top - FONT - 8 - up], [0, 0]), [-1, 2], "its token");
+    assert.deepEqual(at.labelAt([above, y + 0.5 * at.cell], [0, 0]), [-1, -1]);
+    assert.deepEqual(at.labelAt([at.left - 20, at.top - 8], [0, 0]), [-1, -1]);
+  }
 });
 
 test("sums follow the last row and column, at the edge of the visible part", () => {

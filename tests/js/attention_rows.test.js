@@ -28,3 +28,11 @@ test("blocks are side by side if there is room", () => {
   assert.ok(at.wide);
   assert.ok(!new RowsLayout({ layers: 3, heads: 4 }, [7, 5], 700, 50).wide);
 });
+
+test("two blocks fit with the ends of their slanted tokens", () => {
+  assert.ok(at.column > 14, "not as small as can be");
+  assert.ok(2 * (LEFT + 7 * at.column + 50) + 24 <= 1000);
+  const alone = new RowsLayout({ layers: 3, heads: 4 }, [14], 700, 90);
+  assert.ok(alone.column > 14);
+  assert.ok(LEFT + 14 * alone.column + 90 <= 700);
+});

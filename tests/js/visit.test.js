@@ -25,6 +25,7 @@ Object.assign(globalThis, {
     body: {},
     documentElement: { dataset, hasAttribute: (/** @type {string} */ name) => name.slice(5) in dataset },
     querySelector: () => ({ getAttribute: () => "notRunning" }),
+    querySelectorAll: () => [],
   },
   addEventListener: () => {},
   dispatchEvent: () => true,

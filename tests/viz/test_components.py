@@ -22,10 +22,11 @@ import viz.components.attention as viewer
 from tests.viz.mounted import Mounted, unpack_frame
 from viz.components import bridge
 from viz.components.bridge import SavedFile, page_helpers, save_file
-from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.decoding_steps import decoding_steps
 from viz.components.prediction import Board, prediction
 from viz.components.shared.client_view import JSON, ClientView
 from viz.components.shared.frame import pack_frame
+from viz.components.shared.output_step import Candidate, OutputStep
 from viz.components.shared.scripts import component
 from viz.components.token_strip import StripToken, token_strip
 from viz.theme import PALETTES
@@ -89,8 +90,8 @@ def test_there_are_scripts_to_look_at() -> None:
 @pytest.mark.parametrize("path", [*SOURCES, *BUILT], ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_no_script_can_turn_a_token_into_markup_or_reach_a_server(path: Path) -> None:
     markup = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
-    # The name of SVG's namespace looks like a URL; nothing is fetched from it.
-    network = r"fetch\(|XMLHttp|WebSocket|https?:(?!//www\.w3\.org/2000/svg\")"
+    # The names of SVG's and XHTML's namespaces look like URLs; nothing is fetched from them.
+    network = r"fetch\(|XMLHttp|WebSocket|https?:(?!//www\.w3\.org/(2000/svg|1999/xhtml)\b)"
     forbidden = f"{markup}|{network}"
     assert re.findall(forbidden, without_comments(path)) == []
 

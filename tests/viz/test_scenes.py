@@ -81,7 +81,7 @@ def test_half_a_character_becomes_a_whole_one() -> None:
         (b"null", "holds no scenes"),
         (b"[]", "holds no scenes"),
         (b'{"scenes": []}', "holds no scenes"),
-        (file(version=2), "another version"),
+        (file(version=FILE_KIND.version + 1), "another version"),
         (file(version=[]), "another version"),
         (file(scenes=None), "not a list"),
         (file(scenes={"0": {}}), "not a list"),

@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import ScriptRunContext, add_script_run_ctx,
 from streamlit.runtime.state import SafeSessionState, SessionState
 
 from viz import address
-from viz.streamlit_private import is_bound, is_history_step, send_every_message
+from viz.streamlit_private import chart_script, is_bound, is_history_step, send_every_message
 
 
 @pytest.fixture
@@ -94,3 +94,7 @@ def test_a_run_of_the_whole_page_drops_what_is_not_sent_yet() -> None:
     queue.enqueue(text_at(0, "outer"))
     AppSession._clear_queue(Mock(_browser_queue=queue))
     assert queue.is_empty()
+
+
+def test_the_script_for_charts_is_known_by_name() -> None:
+    assert chart_script().endswith(".js")

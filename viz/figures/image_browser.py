@@ -10,6 +10,7 @@ import atexit
 import threading
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -99,13 +100,18 @@ class ImageBrowser:
                 return
             await self._stop()
         import kaleido
+        from kaleido.errors import BrowserClosedError
 
         # By default, kaleido's page would load MathJax from a CDN.
         browser = kaleido.Kaleido(n=1, mathjax=False, path=path)
         try:
             await browser.open()
-        except BaseException:
-            await browser.close()
+        except BaseException as error:
+            # A browser that has ended may have closed its pipe, before or after it is told to close.
+            with suppress(OSError):
+                await browser.close()
+            if isinstance(error, OSError):
+                raise BrowserClosedError("The browser ended while it started.") from error
             raise
         self._browser, self._path = browser, path
 

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import Attention, closed_reasons
 from transformer.analysis.head_ranking import head_scores, resting_share
-from viz.components.decoding_steps import step_data
 from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.components.shared.output_step import step_data
 from viz.figures.labels import visible, visible_in_full
 from viz.pooling import pool_maps
 from viz.theme import Theme
@@ -274,13 +274,13 @@ def _ranking(run: ViewerRun, attention: AttentionView) -> Arrays:
 
 
 def _resting(run: ViewerRun, attention: AttentionView) -> list[list[float]]:
-    """The share of each head's attention on special tokens, by layer."""
+    """The share of each head's attention on special tokens, by layer, as precisely as it is shown."""
     special = run.sides[attention.keys].special
     shares = [
         resting_share(attention.weights(layer), special, attention.allowed)
         for layer in range(attention.n_layers)
     ]
-    return [np.nan_to_num(share).tolist() for share in shares]
+    return [np.nan_to_num(share).astype(float).round(4).tolist() for share in shares]
 
 
 def _row(_: ViewerRun, attention: AttentionView, query: int) -> Arrays:

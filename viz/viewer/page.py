@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,7 @@ LONGEST_TITLE, LONGEST_NAME = 60, 40
 """Most characters of the sentence in the page's title, and in its file name."""
 LARGE = 120
 """Characters up to which a sentence is set in large type."""
+_STILL_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d{1,5})"')
 KEYS = (
     "The arrow keys right and left, or Page Down and Page Up, go from scene to scene, Home and End to the "
     "first and the last one. F is the full screen and back."
@@ -157,8 +159,12 @@ def _body(scene: PageScene, runs: Sequence[PackedRun]) -> str:
         return _with_run(scene.shown, runs.index(scene.shown.run))
     if not scene.still:
         return _without_run(scene)
+    # No smaller than 0.6 of its size, or it would not be legible: then it scrolls.
+    width = _STILL_WIDTH.search(scene.still)
+    least = f' style="min-width: {round(0.6 * int(width[1]))}px"' if width else ""
     data = base64.b64encode(scene.still.encode("utf-8", "replace")).decode()
-    return f'<img class="still" alt="{_text(scene.title)}" src="data:image/svg+xml;base64,{data}">'
+    source = f"data:image/svg+xml;base64,{data}"
+    return f'<div class="wide"><img class="still" alt="{_text(scene.title)}" src="{source}"{least}></div>'
 
 
 def _with_run(shown: ShownRun, number: int) -> str:

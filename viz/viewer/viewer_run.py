@@ -29,7 +29,7 @@ from transformer.loaded import LoadedModel
 from transformer.model.trace import AttentionRecord, Stack, Trace
 from transformer.run import Run
 from transformer.text.coder import Coder, Unit
-from viz.components.decoding_steps import Candidate, OutputStep
+from viz.components.shared.output_step import Candidate, OutputStep
 from viz.figures.labels import visible
 
 Floats = NDArray[np.float32]

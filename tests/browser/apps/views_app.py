@@ -16,9 +16,10 @@ from tests.browser.apps.synthetic import held_run, next_logits, words
 from tests.browser.apps.synthetic_search import made_up_search
 from tests.support.runs import TEXT, held_of
 from viz.components.beam_tree import Chosen, TreeSelection, beam_tree
-from viz.components.decoding_steps import Candidate, OutputStep, decoding_steps
+from viz.components.decoding_steps import decoding_steps
 from viz.components.next_tokens import Reshaping, next_tokens
 from viz.components.prediction import Board, Place, prediction
+from viz.components.shared.output_step import Candidate, OutputStep
 from viz.components.token_strip import StripToken, token_strip
 from viz.pages.shared.attention_view import viewer
 from viz.theme import palette
@@ -117,7 +118,7 @@ def show_tree() -> None:
     def choose(selection: TreeSelection) -> None:
         pick(selection)
         if isinstance(selection, Chosen):
-            st.session_state["node"] = selection.node
+            st.session_state[f"node {ASKED.text}"] = selection.node
 
     beam_tree(
         nodes,
@@ -125,7 +126,7 @@ def show_tree() -> None:
         given=1,
         cuts=cuts,
         more=[0] * len(cuts),
-        selected=st.session_state.get("node", of_last_step),
+        selected=st.session_state.get(f"node {ASKED.text}", of_last_step),
         colors=COLORS,
         key=f"tree {ASKED.text}",
         on_select=choose,

@@ -49,7 +49,7 @@ def open_view(page: Page, url: str, name: str, options: str = "") -> Locator:
     expect(page.get_by_text(f"shown: {asked}", exact=True)).to_be_attached()
     view = page.locator(".hl:not(.earlier)")
     drawn = "svg, canvas, [role=list], [role=listbox], .board table, .board [role=group]"
-    expect(view.locator(drawn).first).to_be_visible()
+    expect(view.locator(drawn).filter(visible=True).first).to_be_visible()
     settle(page)
     return view
 
@@ -99,11 +99,24 @@ def move_to(page: Page, over: Locator, x: float, y: float) -> None:
 
 
 def press(view: Locator, name: str) -> None:
-    view.get_by_role("button", name=name, exact=True).click()
+    """Press a button of the viewer, wherever there is room for it."""
+    unfolded(view.get_by_role("button", name=name, exact=True, include_hidden=True)).click()
 
 
-def choose(view: Locator, name: str, label: str) -> None:
-    view.get_by_role("combobox", name=name).select_option(label=label)
+def choose(view: Locator, name: str, option: str) -> None:
+    """Choose a value, or its text, in one of the viewer's lists."""
+    picker(view, name).select_option(option)
+
+
+def picker(view: Locator, name: str) -> Locator:
+    """One of the viewer's lists."""
+    return unfolded(view.get_by_role("combobox", name=name, exact=True, include_hidden=True))
+
+
+def unfolded(found: Locator) -> Locator:
+    """A control of the viewer, once the fold that holds it is open."""
+    found.evaluate("node => node.closest('.hl-more:not([open])')?.querySelector('summary').click()")
+    return found
 
 
 def matrix(view: Locator, number: int = 0) -> Locator:

@@ -98,7 +98,7 @@ def background(view: Locator) -> str:
 
 
 def test_what_is_chosen_reaches_python_and_every_place_where_the_widget_is_shown(page: Page) -> None:
-    widget = widget_of(5)
+    widget = widget_of(5, layer=1, head=0)
     first = open_widget(page, widget)
     page.evaluate("() => { window.show('second') }")
     second = page.locator("#second .hl-attention")
@@ -121,7 +121,7 @@ def test_what_is_chosen_reaches_python_and_every_place_where_the_widget_is_shown
 
 
 def test_pieces_of_a_long_run_are_asked_for_once(page: Page) -> None:
-    widget = widget_of(70)
+    widget = widget_of(70, layer=1, head=0)
     view = open_widget(page, widget)
     waiting = view.locator(".hl-main .hl-waiting").filter(visible=True)
     expect(grid(view).locator("canvas").first).to_be_visible()
@@ -158,7 +158,7 @@ def test_all_weights_of_a_short_run_are_asked_for_when_the_grid_needs_them(page:
     expect(note).not_to_contain_text("A pixel shows")
     at_map(page, view, 1, 2)
     row, column = np.unravel_index(weights[1, 2][1:, 1:].argmax(), (59, 59))
-    tip = view.locator(".hl-tip").first
+    tip = grid(view).locator(".hl-tip")
     expect(tip).to_contain_text(re.compile(rf"strongest: \W*t{row}\W+t{column}\W"))
     expect(tip).not_to_contain_text("at most")
 

@@ -71,7 +71,7 @@ def test_one_that_is_probably_wrong_is_warned_of(monkeypatch: pytest.MonkeyPatch
     warning = "Probably wrong: when the model was this unsure, it was right in about 3 of 10 cases."
     assert warning in [one.value for one in app.warning]
     explored = opened(monkeypatch, "explore", -0.8)
-    assert f"{warning} Decode shows which words." in [one.value for one in explored.warning]
+    assert f"{warning} Decode shows which words, under Confidence." in [one.value for one in explored.warning]
     assert not opened(monkeypatch, "explore", 2.0).warning
 
 

@@ -78,13 +78,14 @@ def test_an_address_that_makes_no_sense_opens_the_page(views: Views, address: di
     assert views.data("beam_tree")["hypotheses"][0]["text"] == RIGHT
     assert {*each_section(app)} >= {"Attention", "Next token", "Teacher forcing"}
     shown = [views.choice(key) for key in ("beam_viewer", *FORCING)]
-    layer, head = views.easiest(FORCING[0])
-    first = ("cross", 1 if "forcing_layer" in address else layer, head)
-    assert [(choice["attention"], choice["layer"], choice["head"]) for choice in shown] == [
-        ("cross", 1, 0),
-        first,
-        first,
+    easiest = [
+        next(own["easiest"] for own in views.data(key)["attentions"] if own["name"] == "cross")
+        for key in FORCING
     ]
+    assert [(choice["attention"], choice["layer"]) for choice in shown[:1]] == [("cross", 1)]
+    layers = [1, 1] if "forcing_layer" in address else [layer for layer, _ in easiest]
+    assert [choice["layer"] for choice in shown[1:]] == layers, "the last layer there is"
+    assert [choice["head"] for choice in shown[1:]] == [head for _, head in easiest]
     assert [choice["view"] for choice in shown] == ["token", "head", "head"]
     assert shown[0]["cell"][0] == len(views.data("beam_viewer")["sides"]["decoder"]["tokens"]) - 1
 

@@ -154,5 +154,6 @@ def test_a_given_token_says_what_the_model_thought_of_it(
 
 def test_small_probabilities_keep_their_size() -> None:
     assert percent(0.5) == "50.00 %"
-    assert percent(0.0000123) == "1.2e−03 %"
+    assert percent(0.0000123) == "0.0012 %"
+    assert percent(0.0000000123) == "< 0.0001 %"
     assert number(-1.23456) == "−1.235"

@@ -104,7 +104,8 @@ FIRST = ("view", "attention", "layer", "head", "cell", "measure")
 
 def views_default(views: Views) -> dict[str, Any]:
     """The choice before the user makes one, for the run that the viewer shows."""
-    layer, head = views.easiest("viewer")
+    attention = next(own for own in views.data("viewer")["attentions"] if own["name"] == "cross")
+    layer, head = attention["easiest"]
     return {
         "view": "head", "attention": "cross", "layer": layer, "head": head,
         "cell": None, "measure": "weights",
@@ -156,20 +157,13 @@ def visit(app: AppTest, page: str) -> AppTest:
     return app
 
 
-def choose_section(app: AppTest, name: str) -> None:
-    app.button_group(key="section").set_value(name).run()
-    assert not app.exception
-
-
 def test_layer_and_head_go_along_to_masks_and_back_and_all_else_stays(views: Views) -> None:
     app = open_app(text=TEXT)
     views.choose(app, "viewer", layer=1, head=3, measure="scores", cell=[2, 4])
-    visit(app, "masks")
-    choose_section(app, "One query")
+    visit(app, "masks").button_group(key="section").set_value("One query").run()
     assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == (1, 3)
     app.selectbox(key="layer").set_value(0)
     app.selectbox(key="head").set_value(2).run()
-    choose_section(app, "Masks")
     visit(app, "explore")
     choice = views.choice("viewer")
     assert [choice[name] for name in ("layer", "head", "measure", "cell")] == [0, 2, "scores", [2, 4]]
@@ -188,8 +182,7 @@ def test_a_list_of_the_page_that_is_left_may_still_hold_its_name_in_the_address(
     """Streamlit then lets no other widget write it, and the page would show an error."""
     app = open_app(text=TEXT)
     other = 1 - views_default(views)["layer"]
-    visit(app, "masks")
-    choose_section(app, "One query")
+    visit(app, "masks").button_group(key="section").set_value("One query").run()
     app.selectbox(key="layer").set_value(other).run()
     visit(app, "explore").run()
     assert views.choice("viewer")["layer"] == other

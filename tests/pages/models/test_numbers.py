@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.pages.app import texts
+from tests.pages.app import each_section, texts
 from tests.pages.figures import array, figure, trace
 from tests.pages.models.page import NUMBER, formulas, opened, run_of, total
 from tests.pages.offered import BATCH, TEXT
@@ -111,12 +111,13 @@ def test_learned_positions_without_a_factor_are_not_called_scaled() -> None:
 
 def test_prompts_are_filled_up_after_and_nothing_is_masked_for_it() -> None:
     app = opened("prompted", "masks", batch=BATCH)
-    assert "This model has no padding token" in texts(app)
     assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["decoder"]]
     assert app.text_area(key="batch").label == "Prompts, one per line"
-    assert "padding is closed" not in texts(app)
-    assert "grey and hatched" not in texts(app)
-    assert "Rows of padding" not in texts(app)
+    for _ in each_section(app):
+        assert "padding is closed" not in texts(app)
+        assert "grey and hatched" not in texts(app)
+        assert "Rows of padding" not in texts(app)
+    assert "This model has no padding token" in texts(app)
     tokens = [token for row in figure(app, "batch_target")["data"][0]["text"] for token in row]
     assert "(filled)" in tokens
     assert "&lt;pad&gt;" not in tokens
@@ -125,6 +126,7 @@ def test_prompts_are_filled_up_after_and_nothing_is_masked_for_it() -> None:
 def test_an_encoder_alone_has_one_side_and_no_causal_mask() -> None:
     app = opened("masked", "masks", batch=BATCH)
     assert app.button_group(key="mask_attention").options == [ATTENTION_LABELS["encoder"]]
+    app.button_group(key="section").set_value("Batch").run()
     with pytest.raises(KeyError):
         figure(app, "batch_target")
     assert figure(app, "batch_source")

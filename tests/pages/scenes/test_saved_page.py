@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def test_what_a_scene_leaves_out_is_as_the_pickers_begin(views: Views, made: Mad
     content = made.of(Scene("explore")).content
     open_app(model=None)
     assert unpacked(content)[0]["sides"] == views.data("viewer")["sides"]
-    assert f"<h1>{DEFAULT_SENTENCE}</h1>" in content.decode()
+    assert f"<h1>{escape(DEFAULT_SENTENCE)}</h1>" in content.decode()
 
 
 def test_ids_are_the_source_of_a_model_without_a_tokenizer(
@@ -178,10 +179,10 @@ def test_an_opened_checkpoint_runs_as_long_as_it_is_open(made: Made, panel: Pane
 def test_scenes_of_the_same_run_share_it_and_keep_their_order(made: Made) -> None:
     saved = made.of(
         scene("One", text=CAT, head="1"),
-        scene("Two", text=DOG),
+        scene("Two", text=DOG, head="0"),
         scene("Three", page="masks", batch="a cat\nthe dog"),
         scene("Four", text=CAT, attention="encoder", layer="0", head="2", view="layer"),
-        scene("Five", text=CAT, target="ho visto un gatto ."),
+        scene("Five", text=CAT, target="ho visto un gatto .", head="0"),
     )
     assert (saved.n_scenes, saved.n_shown) == (5, 4)
     assert len(blocks(saved.content, "run")) == 3

@@ -126,11 +126,13 @@ def test_the_pictures_follow_the_path_and_the_path_the_address(views: Views) -> 
 def test_the_first_token_is_a_word_at_which_something_is_seen() -> None:
     app = start(text=TEXTS["en-it"], model="en-it")
     way = way_of("en-it", "decoder")
-    token = way.tokens("decoder")[app.selectbox(key="row").value]
+    token = way.tokens("decoder")[int(str(app.selectbox(key="row").value))]
     assert token.startswith("▁")
     assert token[1:].isalpha()
     app = start(text=TEXTS["en-it"], model="en-it", side="Encoder")
-    assert app.selectbox(key="source_row").value < len(way.tokens("encoder")) - 2, "neither “.” nor <eos>"
+    assert int(str(app.selectbox(key="source_row").value)) < len(way.tokens("encoder")) - 2, (
+        "neither “.” nor <eos>"
+    )
 
 
 def test_another_layer_and_head_keep_the_stage(views: Views) -> None:

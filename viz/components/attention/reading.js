@@ -14,7 +14,7 @@ const MOST = 0.5;
 const SPREAD = 0.4;
 
 /** A share on one line. @param {number} share */
-const percent = (share) => spaced(share).replace(" ", "\u00a0");
+const percent = (share) => spaced(share).replaceAll(" ", "\u00a0");
 
 /**
  * What the weights of a head show.

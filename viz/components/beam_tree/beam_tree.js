@@ -38,6 +38,8 @@ class BeamTree extends StageView {
   chosen = 0;
   leaf = 0;
   unseen = false;
+  /** Width of the part of the tree that is seen, in pixels. */
+  room = 0;
   /** @type {TreeLayout} */
   at;
   /** @type {SVGGElement[]} */
@@ -104,8 +106,10 @@ class BeamTree extends StageView {
 
   /** Called on every change of width: the tree scrolls, so only the scroll position moves. */
   place() {
-    if (this.unseen) this.reveal();
+    const room = this.stage.clientWidth;
+    if (this.unseen || room !== this.room) this.reveal();
     this.unseen = false;
+    this.room = room;
   }
 
   /** @param {string} key */

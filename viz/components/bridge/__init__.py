@@ -16,6 +16,7 @@ import streamlit as st
 from viz.components.shared.client_view import JSON, reporter
 from viz.components.shared.frame import pack_frame
 from viz.components.shared.scripts import component
+from viz.streamlit_private import chart_script
 
 _render = component("bridge")
 
@@ -76,7 +77,7 @@ def page_helpers(key: str) -> str:
 
     Returns the lesson requested by a click on a term, or "". The browser may send any text.
     """
-    lesson = _send("page_helpers", {}, key=key)
+    lesson = _send("page_helpers", {"chart_script": chart_script()}, key=key)
     return lesson if isinstance(lesson, str) else ""
 
 

@@ -116,6 +116,7 @@ class Navigation {
   }
 
   onState() {
+    plainLists();
     if (!isIdle()) return;
     if (this.followed) {
       setTimeout(() => this.again(), SETTLED_MILLISECONDS);
@@ -140,6 +141,14 @@ class Navigation {
   }
 }
 
+/** Streamlit puts each group's heading into one list with the links, which no list may hold. */
+function plainLists() {
+  for (const node of document.querySelectorAll(
+    '[data-testid="stSidebarNavItems"], [data-testid="stSidebarNavItems"] li',
+  ))
+    node.setAttribute("role", "presentation");
+}
+
 const navigation = new Navigation();
 
 /**
@@ -153,6 +162,7 @@ export function expectPage(page) {
 
 /** Take over the document's history and page links. */
 export function navigate() {
+  plainLists();
   history.pushState = (...change) => navigation.onPush(...change);
   for (const type of GESTURES)
     addEventListener(type, (event) => navigation.onGesture(event), { capture: true });

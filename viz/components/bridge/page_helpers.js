@@ -15,7 +15,7 @@ const LEARN = "learn";
 let openLesson = () => {};
 
 /** @type {import("./bridge.js").Helper} */
-export function pageHelpers(_, { node, answer }) {
+export function pageHelpers({ chart_script }, { node, answer }) {
   openLesson = reporter(node, (lesson) => {
     answer(lesson);
     // The key that opened it is released a moment later: a run caused by that would return to the old page.
@@ -29,6 +29,6 @@ export function pageHelpers(_, { node, answer }) {
   reachFormulas();
   startSections();
   stepByKeys();
-  loadChartScript();
+  loadChartScript(chart_script);
   explainTerms((lesson) => openLesson(lesson));
 }

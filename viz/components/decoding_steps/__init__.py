@@ -3,36 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from viz.components.shared.client_view import JSON, ClientView
+from viz.components.shared.client_view import ClientView
 from viz.components.shared.frame import brief, color_data, pack_frame
+from viz.components.shared.output_step import OutputStep, step_data
 from viz.theme import Theme
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A possible next token."""
-
-    text: str
-    """Invisible characters are already made visible."""
-    probability: float
-    """From 0 to 1."""
-
-
-@dataclass(frozen=True)
-class OutputStep:
-    """One step of the decoder: the token taken, and the best candidates."""
-
-    text: str
-    """The token taken: the most probable one, or the given one in teacher forcing."""
-    probability: float
-    """The model's probability of the token taken, from 0 to 1."""
-    rank: int
-    """The rank of the token taken among all tokens by probability, from 1."""
-    best: Sequence[Candidate]
-    """The k most probable tokens, most probable first."""
-
 
 _VIEW = ClientView("decoding_steps")
 
@@ -79,13 +54,3 @@ def decoding_steps(
         "steps": list(map(step_data, steps)),
     }
     _VIEW.show(pack_frame(data, {}), key=key)
-
-
-def step_data(step: OutputStep) -> dict[str, JSON]:
-    """A step as data for the browser."""
-    return {
-        "word": brief(step.text),
-        "probability": step.probability,
-        "rank": step.rank,
-        "best": [[brief(candidate.text), candidate.probability] for candidate in step.best],
-    }

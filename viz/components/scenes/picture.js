@@ -16,11 +16,13 @@ const LOWEST = 60;
 const MARGIN = 8;
 /** Most times that a picture is magnified. */
 const LARGEST = 1.5;
+/** A picture that would have to be scaled by less is not legible: it is shown in part, and scrolls. */
+const SMALLEST = 0.6;
 /** Most times that a picture is laid out wider than the window. */
 const WIDEST = 1.6;
 /** A picture that has not changed for so long has been drawn. */
 const SETTLED_MILLISECONDS = 600;
-const PATIENCE_MILLISECONDS = 8000;
+const PATIENCE_MILLISECONDS = 20_000;
 
 const pause = () => new Promise((resume) => setTimeout(resume, 100));
 
@@ -71,6 +73,10 @@ export class Picture {
   /** In order of preference; null once the user has moved on. @type {string[] | null} */
   names = null;
   isAlone = false;
+  /** Whether a still is being taken, which needs the whole picture. */
+  isForStill = false;
+  /** Scale of a picture that is shown in part; 0 if it is shown whole. */
+  part = 0;
   /** @type {HTMLElement | null} */
   element = null;
   /** The element itself or the chart in it. @type {HTMLElement | null} */
@@ -87,10 +93,15 @@ export class Picture {
       addEventListener(moved, () => this.isAlone || this.release(), { capture: true, passive: true });
   }
 
-  /** @param {string[]} names @param {boolean} isAlone whether to hide everything else */
-  want(names, isAlone) {
+  /**
+   * @param {string[]} names
+   * @param {boolean} isAlone whether to hide everything else
+   * @param {boolean} isForStill
+   */
+  want(names, isAlone, isForStill = false) {
     this.names = names;
     this.isAlone = isAlone;
+    this.isForStill = isForStill;
     this.look();
   }
 
@@ -134,6 +145,7 @@ export class Picture {
     if (element === this.element) return;
     if (this.element && this.scaled) {
       delete this.element.dataset.picture;
+      delete this.element.dataset.part;
       for (const name of ["width", "zoom", "transform", "margin"]) {
         this.element.style.removeProperty(name);
         this.scaled.style.removeProperty(name);
@@ -158,20 +170,31 @@ export class Picture {
     if (!element || !within || !element.offsetHeight) return;
     const { style } = element;
     const room = [
-      within.clientWidth - 2 * MARGIN,
+      within.offsetWidth - 2 * MARGIN,
       innerHeight - within.getBoundingClientRect().top - 2 * MARGIN,
     ];
     const size = [element.scrollWidth, Math.max(element.offsetHeight, element.scrollHeight)];
-    const scale = clamp(Math.min(room[0] / size[0], room[1] / size[1]), 0, LARGEST);
+    const fitting = [room[0] / size[0], room[1] / size[1]];
     // A picture that is scaled down has room for more width, which may make it lower; the other way round for one
     // that is scaled up. Its size is then observed once more.
     if (this.room !== String(room)) {
       this.room = String(room);
-      const wanted = size[0] > element.offsetWidth ? 1 : clamp(room[1] / size[1], 1 / WIDEST, LARGEST);
+      this.part = 0;
+      delete element.dataset.part;
+      const wanted = size[0] > element.offsetWidth ? 1 : clamp(fitting[1], 1 / WIDEST, LARGEST);
       const before = element.offsetWidth;
       style.width = `${room[0] / wanted}px`;
       if (element.offsetWidth !== before) return;
     }
+    const whole = Math.min(...fitting, LARGEST);
+    if (whole < SMALLEST && !this.part && !this.isForStill) {
+      this.part = fitting[1] < SMALLEST ? 1 : Math.min(fitting[1], 1);
+      element.dataset.part = "";
+      // Next to the scroll bar of the window.
+      style.width = `${(room[0] - 2 * MARGIN) / this.part}px`;
+      return;
+    }
+    const scale = this.isForStill ? 1 : this.part || whole;
     const left = Math.max(0, room[0] - scale * size[0]) / 2;
     if (element.dataset.picture === "view") {
       style.zoom = String(scale);

@@ -98,7 +98,13 @@ class Show {
       this.bar.show({ caption, title: "", sentence: listed.title }, index, scenes.length);
       this.go(listed, false, false);
       await this.visit.arrived();
-      stills.push(await this.picture.still());
+      // The page says that a picture is missing; the others are not lost with it.
+      try {
+        stills.push(await this.picture.still());
+      } catch (error) {
+        reportError(error);
+        stills.push("");
+      }
       if (this.saving !== scenes || this.at < 0) return;
     }
     if (this.at >= 0) this.close();
@@ -126,7 +132,7 @@ class Show {
   /** @param {ListedScene} listed @param {boolean} large @param {boolean} isNew */
   go({ scene, pictures }, large, isNew) {
     this.visit.go(addressOf(scene, this.base, large), isNew);
-    this.picture.want(this.at < 0 && !scene.place ? [] : pictures, this.at >= 0);
+    this.picture.want(this.at < 0 && !scene.place ? [] : pictures, this.at >= 0, Boolean(this.saving));
     this.visit.afterwards(() => this.picture.lookAfresh());
   }
 

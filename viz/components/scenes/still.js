@@ -129,8 +129,10 @@ function emptyCopyOf(node) {
     const isKept = isShape
       ? !/^(class|style|on.*|aria-.*|data-.*|tabindex|role)$/.test(name)
       : /span$/.test(name);
-    // Plotly gives some attributes the namespace "", which none may have.
-    if (isKept) copy.setAttributeNS(namespaceURI || null, name, value.replace(CONTROL, ""));
+    // XML does not allow "xmlns" or a prefix without a namespace, which attributes set as text have; nor the
+    // namespace "", which Plotly gives some.
+    const isNamed = namespaceURI || !/^xmlns$|:/.test(name);
+    if (isKept && isNamed) copy.setAttributeNS(namespaceURI || null, name, value.replace(CONTROL, ""));
   }
   return copy;
 }

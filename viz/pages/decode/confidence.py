@@ -9,10 +9,11 @@ from transformer.experience import Calibration
 from transformer.run import Run
 from transformer.text.coder import Coder
 from transformer.training.calibration import LIKE
+from viz.markdown import quoted
 from viz.pages.shared.caution import warn_of_lost
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
-from viz.pages.shared.literal_text import escaped, show_text
+from viz.pages.shared.literal_text import show_text
 from viz.pages.shared.sentence import SentenceRun
 from viz.run_figures.decoding import confidence_figure, reliability_figure
 from viz.theme import Theme
@@ -92,7 +93,7 @@ def _least_sure(found: Confidence, run: Run, coder: Coder) -> None:
         word = found.words[index]
         invented = ", an invented word" if word.is_new else ""
         lines.append(
-            f"- **{escaped(word.text)}**{invented}: {word.probability:.0%}.{_alternatives(run, coder, index)}"
+            f"- {quoted(word.text)}{invented}: {word.probability:.0%}.{_alternatives(run, coder, index)}"
         )
     more = len(unusual) - MOST_LISTED
     lines += [f"- and {more:,} more"] if more > 0 else []
@@ -106,13 +107,13 @@ def _alternatives(run: Run, coder: Coder, word: int) -> str:
         return ""
     step = min((run.steps[place] for place in places), key=lambda one: one.probability)
     others = [
-        f"{escaped(coder.token(token))} {probability:.0%}"
+        f"{quoted(coder.token(token))} {probability:.0%}"
         for token, probability in zip(step.top_ids, step.top_probabilities, strict=True)
         if token != step.token_id and probability >= WORTH_NAMING
     ][:MOST_OTHERS]
     if not others:
         return ""
-    chosen = f"{escaped(coder.token(step.token_id))} {step.probability:.0%}"
+    chosen = f"{quoted(coder.token(step.token_id))} {step.probability:.0%}"
     return f" At step {step.position} the model chose between {', '.join([chosen, *others])}."
 
 

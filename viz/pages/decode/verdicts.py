@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from transformer.decoding.beam_tree import BeamNode, BeamTree
 from transformer.text.coder import Coder
 from viz.figures.labels import visible
-from viz.figures.numbers import MINUS, number
+from viz.figures.numbers import number
 
 _MOST_LISTED = 5
 """Most blocked tokens that are named."""
 
 
 def percent(probability: float) -> str:
-    """Format a probability in percent, small ones in scientific notation."""
+    """Format a probability in percent."""
     if probability >= 0.0001:
         return f"{100 * probability:.2f} %"
-    return f"{100 * probability:.1e} %".replace("-", MINUS)
+    return f"{100 * probability:.4f} %" if probability >= 0.000001 else "< 0.0001 %"
 
 
 class Verdicts:

@@ -107,7 +107,7 @@ def _translation(run: Run, loaded: LoadedModel) -> None:
         notes = " ".join(filter(None, (_how_written(run, loaded), notes)))
     if notes:
         st.caption(notes)
-    warn_if_wrong(run, loaded, "Decode shows which words.")
+    warn_if_wrong(run, loaded, "Decode shows which words, under Confidence.")
 
 
 def _stopped(run: Run, loaded: LoadedModel) -> str:

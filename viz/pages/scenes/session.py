@@ -91,10 +91,9 @@ def keep_moment(page: str, moment: JSON) -> None:
         st.session_state[_NOTE] = f"Not kept: {error}"
     else:
         put_scenes([*kept_scenes(), scene])
-        number = len(kept_scenes())
-        st.session_state[_NOTE] = (
-            f"Kept as scene {number}: {scene.title}. The page Scenes has all of them; Show presents them."
-        )
+        # Short, because it appears at the foot of the sidebar.
+        place = f"Kept as scene {len(kept_scenes())}, from {TITLES[scene.page]}."
+        st.session_state[_NOTE] = f"{place} Edit or save it on the page Scenes."
 
 
 def replace_scenes(changed: JSON) -> None:

@@ -7,8 +7,7 @@ import streamlit as st
 from transformer.analysis.confidence import run_confidence
 from transformer.loaded import LoadedModel
 from transformer.run import Run
-from viz.figures.labels import visible
-from viz.pages.shared.literal_text import escaped
+from viz.markdown import quoted
 from viz.session import RunKey, untranslated_of
 
 WARNING = ":material/warning:"
@@ -23,9 +22,9 @@ def warn_of_unknown(run: Run, loaded: LoadedModel) -> None:
     unk = loaded.source.special_tokens.unk
     if not words or unk is None:
         return
-    named = ", ".join(f"**{escaped(word)}**" for word in words[:_MOST_NAMED])
+    named = ", ".join(quoted(word) for word in words[:_MOST_NAMED])
     more = f" and {len(words) - _MOST_NAMED:,} more" if len(words) > _MOST_NAMED else ""
-    token = escaped(visible(loaded.source.token(unk)))
+    token = quoted(loaded.source.token(unk))
     st.warning(
         f"Not in this model's vocabulary: {named}{more}. It reads {token} instead and can only guess there.",
         icon=WARNING,
@@ -35,7 +34,7 @@ def warn_of_unknown(run: Run, loaded: LoadedModel) -> None:
 def warn_of_lost(key: RunKey) -> None:
     """Name the parts of the source that the translation probably leaves out."""
     if lost := untranslated_of(key):
-        named = "; ".join(f"“{escaped(part)}”" for part in lost)
+        named = "; ".join(quoted(part) for part in lost)
         st.warning(
             f"These words are probably not translated: {named}. Without them the model finds its translation "
             "no less probable.",

@@ -7,7 +7,7 @@ from importlib.metadata import distributions
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.line import Line
-from tests.browser.components.views import Traffic, choose, click_map, grid, matrix, open_view, press, state
+from tests.browser.components.views import Traffic, choose, click_map, grid, matrix, open_view, picker, state
 from tests.browser.conftest import OpenPage
 from tests.browser.headlight import picture, settle, wait_until
 from tests.support.missing import missing
@@ -30,13 +30,13 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
     page = open_page()
     line = Line(page)
     view = open_view(page, url, "viewer", "scores=1&keys=9")
-    measures = view.get_by_role("combobox", name="Numbers in the cells")
-    press(view, "Decoder self-attention")
+    measures = picker(view, "Numbers in the cells")
+    choose(view, "Which attention", "Decoder self-attention")
     click_map(page, view, 4, 3)
     measures.select_option("scores")
     settle(page)  # the browser now has the scores of this head
     measures.select_option("weights")
-    press(view, "Cross-attention")
+    choose(view, "Which attention", "Cross-attention")
     click_map(page, view, 5, 0)
     settle(page)
     shown = {picture(matrix(view))}
@@ -47,7 +47,7 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
         assert picture(matrix(view)) not in shown
         shown.add(picture(matrix(view)))
 
-    press(view, "Decoder self-attention")
+    choose(view, "Which attention", "Decoder self-attention")
     expect_another_picture()
     choose(view, "Layer", "layer 2")
     expect_another_picture()
@@ -70,7 +70,7 @@ def test_choosing_is_painted_before_any_answer_and_told_once(open_page: OpenPage
 def test_arrow_keys_move_the_head_and_tell_only_where_they_stop(
     page: Page, traffic: Traffic, url: str
 ) -> None:
-    view = open_view(page, url, "viewer")
+    view = open_view(page, url, "viewer", "layer=5")
     stage = grid(view).locator(".hl-stage")
     stage.focus()
     page.keyboard.press("ArrowUp")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from tests.browser.components.views import check_fits, check_reachable, open_view, press
 
-VIEW_NAMES = ("One head", "All heads of the layer", "Map", "One token")
+VIEW_NAMES = ("One head", "All heads", "Lines", "One token")
 MOVES = """
 (root) => [...root.querySelectorAll("*")].filter((node) => {
   const { transitionDuration, animationName } = getComputedStyle(node);

@@ -125,7 +125,7 @@ def test_a_viewer_that_has_left_the_page_asks_for_nothing(timeless_page: Page, u
 def test_a_head_that_is_not_here_is_waited_for_and_then_right(open_page: OpenPage, url: str) -> None:
     page = open_page()
     line = Line(page)
-    view = open_view(page, url, "viewer", f"queries={MAX_SHORT + 6}&keys={MAX_SHORT + 9}")
+    view = open_view(page, url, "viewer", f"queries={MAX_SHORT + 6}&keys={MAX_SHORT + 9}&layer=5")
     line.hold()
     click_map(page, view, 1, 2)
     assert state(view)["selected"] == [1, 2]

@@ -31,7 +31,7 @@ async (box, place) => {
 
 
 def test_the_tooltip_has_the_cell_number(page: Page, url: str) -> None:
-    view = open_view(page, url, "viewer")
+    view = open_view(page, url, "viewer", "layer=5")
     for query, key in [(0, 0), (4, 12), (8, 3)]:
         at_cell(page, view, query, key)
         tooltip = matrix(view).locator(".hl-tip")
@@ -48,7 +48,7 @@ def test_a_closed_cell_says_why(page: Page, url: str) -> None:
         ("Decoder self-attention", (2, 5), "future: comes after the query"),
         ("Cross-attention", (3, 12), "padding"),
     ]:
-        press(view, attention_name)
+        choose(view, "Which attention", attention_name)
         settle(page)
         at_cell(page, view, *cell)
         expect(matrix(view).locator(".hl-tip .title").nth(1)).to_have_text(f"masked: {reason}")
@@ -104,7 +104,7 @@ def test_zoom_and_scroll_outlive_another_head(page: Page, url: str) -> None:
 @pytest.mark.slow
 def test_another_run_is_drawn_in_place(page: Page, url: str) -> None:
     """The zoom, the colour scale and the tooltip stay; the tooltip shows the new number."""
-    view = open_view(page, url, "viewer")
+    view = open_view(page, url, "viewer", "layer=5")
     press(view, "each its own")
     view.get_by_role("button", name="larger cells").click()
     zoomed = matrix_state(view)["cell"]
@@ -125,7 +125,7 @@ def test_another_run_is_drawn_in_place(page: Page, url: str) -> None:
 def test_512_tokens_scroll_in_a_bounded_box(page: Page, traffic: Traffic, url: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1300})
     view = open_view(page, url, "viewer", "layers=2&heads=3&queries=512&keys=512")
-    press(view, "Decoder self-attention")
+    choose(view, "Which attention", "Decoder self-attention")
     settle(page)
     box = matrix(view).locator(".hl-box").bounding_box()
     assert box is not None

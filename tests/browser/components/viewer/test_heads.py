@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.apps.synthetic import cross_weights, words
 from tests.browser.components.views import (
     at_map,
+    choose,
     click_cell,
     click_map,
     grid,
@@ -73,3 +74,6 @@ def test_a_row_says_where_its_head_looks_most(page: Page, url: str) -> None:
     rows.locator("canvas").first.hover(position={"x": 180, "y": state(view)["rows"]["middles"][0][1][2]})
     expect(rows.locator(".hl-tip")).to_contain_text("layer 1, head 2")
     expect(rows.locator(".hl-tip")).to_contain_text(f"{cross_weights(9, 13)[1, 2, 6].max():.2f}")
+    choose(view, "Token", "4")
+    expect(rows).to_contain_text("position 4")
+    expect(rows.locator(".hl-tip")).to_contain_text(f"{cross_weights(9, 13)[1, 2, 4].max():.2f}")

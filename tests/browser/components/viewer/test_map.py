@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.apps.synthetic import held_run
-from tests.browser.components.views import ink, move_to, open_view, state
+from tests.browser.components.views import choose, ink, move_to, open_view, picker, state
 from tests.browser.headlight import wait_until
 from tests.support.runs import ran
 from transformer.analysis.attention_maps import Attention, attention_record
@@ -25,7 +25,8 @@ SENTENCE, TARGET = "Yesterday I saw a dog.", "ieri ho visto un cane e lo vedo ."
 
 def open_map(page: Page, url: str, options: str = "") -> Locator:
     """Open the map of that run."""
-    return open_view(page, url, "run", f"kind=words&text={SENTENCE}&target={TARGET}&look=map&{options}")
+    shown = f"kind=words&text={SENTENCE}&target={TARGET}&look=map&layer=2&{options}"
+    return open_view(page, url, "run", shown)
 
 
 def weights(name: Attention) -> NDArray[np.float32]:
@@ -106,12 +107,12 @@ def test_one_attention_alone_has_its_queries_and_its_keys(page: Page, url: str) 
     assert [len(own) for own in map_state(view)["middles"]] == [n_source, n_target]
     view.get_by_role("button", name="this attention").click()
     assert [len(own) for own in map_state(view)["middles"]] == [n_target, n_source]
-    view.get_by_role("button", name="Encoder self-attention").click()
+    choose(view, "Which attention", "Encoder self-attention")
     assert [len(own) for own in map_state(view)["middles"]] == [n_source, n_source]
     head(view, 0).dblclick()
     at_token(view, 1, 2)
     run = ran("words", SENTENCE, TARGET).run
-    layer = int(view.get_by_role("combobox").first.input_value())
+    layer = int(picker(view, "Layer").input_value())
     expected = attention_record(run.trace, "encoder", layer).weights[0, 0, :, 2].numpy()
     np.testing.assert_array_equal(beside(view, 0)[0], expected)
     expect(page.get_by_text("families one")).to_be_visible()
@@ -227,7 +228,7 @@ def test_the_lines_show_the_share_that_is_said(page: Page, url: str) -> None:
 
 @pytest.mark.slow
 def test_heads_of_a_long_run_come_one_after_another(page: Page, url: str) -> None:
-    view = open_view(page, url, "viewer", "queries=100&keys=100&look=map")
+    view = open_view(page, url, "viewer", "queries=100&keys=100&look=map&layer=5")
     note = view.locator(".hl-map > .hl-note")
     expect(note).not_to_contain_text("loading")
     head(view, 7).dblclick()

@@ -20,7 +20,8 @@ from viz.figures.numbers import number
 from viz.pages.learn.lessons import lessons
 from viz.pages.learn.lessons.computed.row import row_of
 from viz.pages.learn.lessons.files.worksheet import worksheet
-from viz.pages.learn.lessons.format.questions import CellQuestion, TokenQuestion
+from viz.pages.learn.lessons.format.questions import BoardQuestion, Question
+from viz.pages.learn.lessons.format.subject import Subject
 
 LESSONS = lessons()
 
@@ -48,15 +49,19 @@ def text_of(html: str) -> str:
 @pytest.mark.parametrize("name, sentence", covering(product(LESSONS, SENTENCES)))
 def test_every_question_is_asked_and_its_answer_stands_on_the_last_page(name: str, sentence: str) -> None:
     of = subject("en-it", sentence)
-    questions = [q for step in LESSONS[name].steps if (q := open_question(step, of)) is not None]
+    turns: list[tuple[Question, Subject]] = []
+    for step in LESSONS[name].steps:
+        own = replace(of, turn=len(turns))
+        question = open_question(step, own)
+        turns += [(question, own)] if question is not None else []
     page = worksheet(LESSONS[name], of).decode()
     asked, _, answers = page.partition('<section class="answers">')
-    assert asked.count('<div class="question">') == len(questions) == answers.count("<li>")
-    boards = [q for q in questions if isinstance(q, TokenQuestion | CellQuestion)]
+    assert asked.count('<div class="question">') == len(turns) == answers.count("<li>")
+    boards = [question for question, _ in turns if isinstance(question, BoardQuestion)]
     assert asked.count('class="board"') == len(boards)
     told = text_of(f"<body>{answers}").split()
-    for question in questions:
-        right = re.sub("`+", " ", question.solution(of).right).split()
+    for question, own in turns:
+        right = re.sub("`+", " ", question.solution(own).right).split()
         assert set(right) <= set(told), right
 
 

@@ -318,5 +318,11 @@ LESSON = Lesson(
         "Each row says the next token, of its own past alone: so all are trained at once, and written one "
         "by one."
     ),
-    onward=(Onward("Type a target yourself and see every step, on Decode", "decode"),),
+    onward=(
+        Onward(
+            "Type a target yourself and see every step, on Decode",
+            "decode",
+            lambda _: {"section": "Teacher forcing"},
+        ),
+    ),
 )

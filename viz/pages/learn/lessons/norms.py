@@ -205,7 +205,14 @@ LESSON = Lesson(
         "bounds and needs a warmup."
     ),
     onward=(
-        Onward("The stream of this model and of both untrained ones, on Layer norm", "layer-norm"),
+        Onward(
+            "The stream of this model, on Layer norm", "layer-norm", lambda _: {"section": "Residual stream"}
+        ),
+        Onward(
+            "The streams of both before training, on Layer norm",
+            "layer-norm",
+            lambda _: {"section": "Before training"},
+        ),
         Onward("Train both and compare, on Training", "training", lambda _: {"train_norm": "post"}),
     ),
 )

@@ -101,7 +101,11 @@ def _capped(subject: Subject) -> str:
 
 
 def _how(subject: Subject) -> str:
-    return f"divided by {_own(subject):.2f}" if subject.config.attention_scale else "not divided"
+    if not subject.config.attention_scale:
+        return "not divided"
+    # Not as a number: it is the answer to the first question, next to which it stands on paper.
+    is_usual = math.isclose(_own(subject), _root(subject))
+    return f"divided by {'√d_head' if is_usual else f'{_own(subject):.2f}'}"
 
 
 def _otherwise(subject: Subject) -> str:
@@ -281,7 +285,7 @@ LESSON = Lesson(
                 ),
                 options=lambda subject: [
                     "1: nothing is divided",
-                    f"√d_head = {_root(subject):.2f}",
+                    "√d_head",
                     f"d_head = {len(row_of(subject).q)}",
                 ],
                 answer=lambda subject: int(np.argmax(_slopes(subject))),

@@ -291,5 +291,7 @@ LESSON = Lesson(
         "A model gives probabilities of the next token; greedy, beam and sampling are three ways to make "
         "sentences of them."
     ),
-    onward=(Onward("The search as a tree, step by step, on Decode", "decode"),),
+    onward=(
+        Onward("The search as a tree, step by step, on Decode", "decode", lambda _: {"section": "Search"}),
+    ),
 )

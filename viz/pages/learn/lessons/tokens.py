@@ -300,6 +300,10 @@ LESSON = Lesson(
     ),
     onward=(
         Onward("The tokens and ids of any sentence, on Explore", "explore"),
-        Onward("How large embeddings and positions are, on Positions", "positions"),
+        Onward(
+            "How large embeddings and positions are, on Positions",
+            "positions",
+            lambda _: {"section": "In the sentence"},
+        ),
     ),
 )

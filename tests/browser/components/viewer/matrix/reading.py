@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.components.views import move_to, open_view
+from tests.browser.components.views import choose, move_to, open_view
 from tests.support.runs import held_of
 from transformer.analysis.attention_maps import Attention
 from viz.viewer.viewer_run import ViewerRun
@@ -56,7 +56,6 @@ def open_viewer(page: Page, url: str, name: str = "short") -> Locator:
     """Open a new viewer at one head, with its matrix's table unfolded."""
     kind, text, target = RUNS[name]
     view = open_view(page, url, "run", f"kind={kind}&text={text}&target={target}")
-    view.locator(".hl-more > summary").click()
     matrix(view).locator("summary").click()
     choose(view, "Layer", str(LAYER))
     choose(view, "Head", str(HEAD))
@@ -65,18 +64,6 @@ def open_viewer(page: Page, url: str, name: str = "short") -> Locator:
 
 def matrix(view: Locator) -> Locator:
     return view.locator(".hl-head")
-
-
-def choose(view: Locator, label: str, value: str) -> None:
-    picker(view, label).select_option(value)
-
-
-def picker(view: Locator, label: str) -> Locator:
-    return view.get_by_role("combobox", name=label, exact=True)
-
-
-def press(view: Locator, group: str, name: str) -> None:
-    view.get_by_role("group", name=group).get_by_role("button", name=name, exact=True).click()
 
 
 def read_table(view: Locator, caption: str) -> list[list[str]]:

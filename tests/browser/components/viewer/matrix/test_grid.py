@@ -15,10 +15,8 @@ from tests.browser.components.viewer.matrix.reading import (
     READ_TABLE,
     held_run,
     open_viewer,
-    picker,
-    press,
 )
-from tests.browser.components.views import move_to, state
+from tests.browser.components.views import choose, move_to, picker, state
 from tests.support.crosses import full
 from transformer.analysis.attention_maps import Attention
 from viz.viewer.viewer_run import ViewerRun
@@ -30,9 +28,9 @@ from viz.viewer.viewer_run import ViewerRun
 def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
     attn = held.attentions[attention]
-    press(view, "Which attention", attn.label)
+    choose(view, "Which attention", attn.label)
     view.locator(".hl-grid summary").click()
-    orders = picker(view, "Order of the small maps")
+    orders = picker(view, "Order of the small heads")
     scores = plain_scores(held, attention)
     assert set(orders.locator("option").evaluate_all("all => all.map((one) => one.value)")) == {
         "layer",
@@ -63,10 +61,11 @@ def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.
     weights = weights.reshape(-1, *weights.shape[2:])
     queries, keys = np.indices(weights.shape[1:])
     line = queries * (weights.shape[2] - 1) / (weights.shape[1] - 1)
+    choosing = attn.allowed.sum(axis=1) > 1  # the decoder's first row has a single open key
     logarithms = np.log2(np.where(weights > 0, weights, 1))
     scores = {
         "entropy": -(weights * logarithms).sum(axis=2).mean(axis=1),
-        "special": weights[:, :, list(held.sides[attn.keys].special)].sum(axis=2).mean(axis=1),
+        "special": weights[:, choosing][:, :, list(held.sides[attn.keys].special)].sum(axis=2).mean(axis=1),
         "sharpness": weights.max(axis=2).mean(axis=1),
         "diagonal": (weights * (abs(keys - line) <= 1)).sum(axis=2).mean(axis=1),
     }
@@ -77,7 +76,7 @@ def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.
 
 def test_arrow_keys_go_through_the_heads_in_their_order(page: Page, url: str) -> None:
     held, view = held_run(), open_viewer(page, url)
-    picker(view, "Order of the small maps").select_option("entropy")
+    picker(view, "Order of the small heads").select_option("entropy")
     order = np.argsort(plain_scores(held, "cross")["entropy"], kind="stable")
     expect(view.locator(".hl-grid .hl-note")).to_contain_text("Entropy")
     place = order.tolist().index(LAYER * 3 + HEAD)

@@ -8,16 +8,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.viewer.matrix.reading import (
-    choose,
     held_run,
     hover,
     matrix,
     open_viewer,
-    picker,
-    press,
     read_table,
 )
-from tests.browser.components.views import check_fits, state
+from tests.browser.components.views import check_fits, choose, picker, state
 from viz.figures.labels import visible
 
 
@@ -48,14 +45,14 @@ def spoken(text: str) -> str:
 @pytest.mark.slow
 def test_an_encoder_has_nothing_to_switch(page: Page, url: str) -> None:
     view = open_viewer(page, url)
-    press(view, "Which attention", "Encoder self-attention")
+    choose(view, "Which attention", "Encoder self-attention")
     expect(picker(view, "Row labels")).to_be_hidden()
     assert read_table(view, "^Encoder")[0][0].startswith("looks from (query)")
 
 
 def test_cells_are_zoomed_with_the_wheel_and_panned_with_the_mouse(page: Page, url: str) -> None:
     view = open_viewer(page, url, "long")
-    press(view, "Which attention", "Encoder self-attention")
+    choose(view, "Which attention", "Encoder self-attention")
     read_table(view, "^Encoder")
     before = state(view)["matrices"][0]
     hover(page, view, 20, 20)

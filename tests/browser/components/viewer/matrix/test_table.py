@@ -14,19 +14,17 @@ from tests.browser.components.viewer.matrix.reading import (
     HEAD,
     LAYER,
     MEASURES,
-    choose,
     held_run,
     hover,
     matrix,
     numbers_of,
     open_viewer,
-    press,
     read_table,
     shown,
     with_reasons,
     written,
 )
-from tests.browser.components.views import state
+from tests.browser.components.views import choose, press, state
 from tests.support.crosses import full
 from tests.support.runs import TWIN
 from transformer.analysis.attention_maps import Attention
@@ -41,7 +39,7 @@ ATTENTIONS = pytest.mark.parametrize(
 def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attention: Attention) -> None:
     held, view = held_run(), open_viewer(page, url)
     attn = held.attentions[attention]
-    press(view, "Which attention", attn.label)
+    choose(view, "Which attention", attn.label)
     for measure, label in MEASURES.items():
         choose(view, "Numbers in the cells", measure)
         rows = read_table(view, f"^{attn.label}, layer {LAYER}, head {HEAD}, {re.escape(label)}")
@@ -50,9 +48,10 @@ def test_every_measure_has_the_numbers_of_the_run(page: Page, url: str, attentio
             expect(matrix(view).locator("td").filter(has_text="(masked")).to_have_count(0)
             rows = read_table(view, "score")
         assert numbers_of(rows) == expected, measure
-        queries, keys = held.sides[attn.queries].tokens, held.sides[attn.keys].tokens
+        side, keys = held.sides[attn.queries], held.sides[attn.keys].tokens
+        queries = [visible(token or "–") for token in side.written or side.tokens]
         assert rows[0][1:] == [visible(token) for token in keys]
-        assert [row[0] for row in rows[1 : len(queries) + 1]] == [visible(token) for token in queries]
+        assert [row[0] for row in rows[1 : len(queries) + 1]] == queries
 
 
 @pytest.mark.slow
@@ -64,14 +63,14 @@ def test_differences_are_taken_from_another_head_and_another_run(page: Page, url
     choose(view, "Numbers in the cells", measure)
     for against, values in others.items():
         choose(view, "Comparison", against)
-        press(view, "Show", "other")
+        press(view, "other")
         rows = read_table(view, f"{against[1:]}$")
         assert numbers_of(rows) == written(values)
-        press(view, "Show", "difference")
+        press(view, "difference")
         rows = read_table(view, f"difference, Chosen − {against}$")
         assert numbers_of(rows) == written(chosen - values)
         assert state(view)["selected"] == [LAYER, HEAD]
-        press(view, "Show", "all three")
+        press(view, "all three")
         expect(matrix(view).get_by_label("Table of", exact=True).locator("option")).to_have_count(3)
 
 
@@ -116,7 +115,7 @@ def test_sums_are_those_of_the_columns(page: Page, url: str) -> None:
 
 def test_the_table_is_copied_as_csv(page: Page, url: str) -> None:
     held, view = held_run(), open_viewer(page, url)
-    press(view, "Which attention", "Cross-attention")
+    choose(view, "Which attention", "Cross-attention")
     matrix(view).get_by_role("button", name="Copy as CSV").click()
     expect(matrix(view).get_by_role("button", name="Copied 24 rows")).to_be_visible()
     rows = list(csv.reader(StringIO(page.evaluate("navigator.clipboard.readText()"))))
@@ -128,7 +127,7 @@ def test_the_table_is_copied_as_csv(page: Page, url: str) -> None:
 @pytest.mark.slow
 def test_a_head_of_a_long_run_has_its_own_numbers(page: Page, url: str) -> None:
     held, view = held_run("long"), open_viewer(page, url, "long")
-    press(view, "Which attention", "Cross-attention")
+    choose(view, "Which attention", "Cross-attention")
     choose(view, "Numbers in the cells", "moved")
     rows = read_table(view, f"layer {LAYER}, head {HEAD}, length of the moved vector")
     assert numbers_of(rows) == written(shown(held, "cross", "moved"))

@@ -43,7 +43,7 @@ def worksheet(lesson: Lesson, subject: Subject) -> bytes:
     parts = [
         f"<h1>{escape(title)}</h1>",
         '<p class="name"><b>Name</b><span></span><b>Date</b><span></span></p>',
-        _html(f"The sentence: {quoted(subject.text, LONGEST)}. The model: {quoted(subject.loaded.name)}."),
+        _html(f"Sentence: {quoted(subject.text, LONGEST)}\n\nModel: {quoted(subject.loaded.name)}"),
     ]
     answers: list[str] = []
     for step in lesson.steps:
