@@ -1,4 +1,4 @@
-"""The private parts of Streamlit that Headlight uses: three for the address, one for messages, one for charts.
+"""Private parts of Streamlit that Headlight uses: three for the address, one for messages, one for charts.
 
 Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
 """
