@@ -76,7 +76,7 @@ def test_a_link_restores_the_masks(page: Page, app_url: str) -> None:
     visit(page, address)
     assert page.get_by_role("radio", name="Cross-attention").is_checked()
     assert page.get_by_role("radio", name="2", exact=True).is_checked()
-    page.get_by_test_id("stPopover").get_by_role("button", name="code").nth(1).click()
+    page.get_by_test_id("stPopover").get_by_role("button", name="code").click()
     expect(page.get_by_text("recorded as decoder.layers.0.cross_attn.mask")).to_be_visible()
 
 

@@ -30,6 +30,7 @@ STYLE = """
 .st-key-introduction {{ flex-wrap: nowrap; align-items: baseline; }}
 .st-key-introduction > :last-child {{ flex: 1 1 0; min-width: 0; }}
 .st-key-introduction [data-testid="stCaptionContainer"] p {{ font-size: 0.85rem; }}
+[data-testid="stMain"] {{ position: relative; }}  /* the name scrolls with it, or would cover what scrolls */
 .st-key-brand {{
   position: absolute; top: 0.45rem; z-index: 1000001; width: auto !important; white-space: nowrap;
 }}
