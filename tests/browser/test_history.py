@@ -58,14 +58,14 @@ def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(
     before = entries(page)
     type_sentence(page, FIRST)
     expect_sentence(page, "Ilikethecats.")
-    choose_layer(page, 0)
+    choose_layer(page, 1)
     assert entries(page) == before, "neither a correction nor a choice is a visit"
 
     follow(page, "Scenes")
     follow(page, "Explore")
     type_sentence(page, SECOND)
     expect_sentence(page, "Mydogsleeps.")
-    choose_layer(page, 1)
+    choose_layer(page, 0)
     assert entries(page) == before + 2
 
     page.go_back()
@@ -75,16 +75,16 @@ def test_back_and_forward_go_from_visit_to_visit_and_bring_everything_back(
     expect_sentence(page, "Ilikethecats.")
     expect(sentence_box(page)).to_have_value(FIRST)
     settle(page)
-    expect_layer(page, 0)
+    expect_layer(page, 1)
     assert address(page)["text"] == [FIRST]
-    assert address(page).get("layer", ["0"]) == ["0"], "left out where it is the default"
+    assert address(page)["layer"] == ["1"]
 
     for title in ("Scenes", "Explore"):
         page.go_forward()
         expect(page.get_by_role("heading", name=title, level=1)).to_be_visible()
     expect_sentence(page, "Mydogsleeps.")
     settle(page)
-    expect_layer(page, 1)
+    expect_layer(page, 0)
     assert entries(page) == before + 2
 
 

@@ -18,6 +18,8 @@ from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from tests.viz.mounted import unpack_frame
 from transformer.analysis.attention_maps import attention_record
+from viz.viewer.choice import default_choice
+from viz.viewer.viewer_run import view_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT, TARGET = "the cat saw a dog", "il gatto"
@@ -57,8 +59,14 @@ def test_each_sentence_of_a_batch_is_shown_with_its_padding() -> None:
 
 
 def test_a_choice_goes_to_the_browser_and_comes_from_it() -> None:
-    widget = headlight.show(headlight.run(tiny_model(), TEXT, TARGET))
-    assert widget.choice["attention"] == "cross"
+    run = headlight.run(tiny_model(), TEXT, TARGET)
+    widget = headlight.show(run)
+    first = default_choice(view_run(run.computed, run.model))
+    assert (widget.choice["attention"], widget.choice["layer"], widget.choice["head"]) == (
+        "cross",
+        first.layer,
+        first.head,
+    )
     widget.choose(layer=1, head=2, cell=(1, 4), view="map")
     assert json.loads(json.dumps(widget.get_state()["choice"])) == json.loads(json.dumps(widget.choice))
     heard = []

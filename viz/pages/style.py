@@ -70,6 +70,9 @@ STYLE = """
 /* In the dark theme the accent colour is pale, and Streamlit's text on it is white. */
 [data-testid="stMultiSelectTagsContainer"] span[role="group"] *,
 [data-testid="stBaseButton-primary"]:not(:disabled) {{ color: {ground}; }}
+/* A step that is scrolled to begins below the edge of the window. */
+.st-key-step {{ scroll-margin-top: 1rem; }}
+@media (max-width: 767px) {{ .st-key-step {{ scroll-margin-top: 4.5rem; }} }}
 /* A button submits the answer. */
 .st-key-lesson_step [data-testid="InputInstructions"] {{ display: none; }}
 /* A linked term and its explanation. */

@@ -42,7 +42,7 @@ def test_a_model_translates_every_example_of_its_own_right(model: str) -> None:
     rows = [line.split("\t") for line in EXAMPLES.read_text(encoding="utf-8").splitlines()]
     own = [row for row in rows if row[0] == model]
     assert len(own) >= 6
-    assert all(shows for _, shows, *_ in own), "each says what it shows"
+    assert all(shows.replace(" ", "").isalpha() for _, shows, *_ in own), "each says what it shows"
     for _, _, source, *right in own:
         assert run_sentence(loaded, source).translation in right
     app = open_app(model=model)

@@ -72,7 +72,7 @@ def test_what_is_chosen_of_the_snapshots_is_no_choice_of_another_page(views: Vie
     app.switch_page("viz/pages/explore/page.py").run()
     assert not app.exception
     choice = views.choice("viewer")
-    assert [choice[name] for name in ("layer", "head", "view")] == [2, easiest(views, "viewer")[1], "head"]
+    assert [choice[name] for name in ("layer", "head", "view")] == [2, views.easiest("viewer")[1], "head"]
 
 
 def test_an_address_that_makes_no_sense_shows_what_there_is(views: Views) -> None:
@@ -81,13 +81,7 @@ def test_an_address_that_makes_no_sense_shows_what_there_is(views: Views) -> Non
     assert views.data("snapshot_viewer")["views"] == ["head", "map"]
     choice = views.choice("snapshot_viewer")
     chosen = [choice[name] for name in ("view", "attention", "layer", "head", "cell")]
-    assert chosen == ["head", "cross", 1, easiest(views, "snapshot_viewer")[1], None]
-
-
-def easiest(views: Views, key: str) -> list[int]:
-    """The layer and head of the cross-attention that a viewer shows at first."""
-    attentions = views.data(key)["attentions"]
-    return next(own["easiest"] for own in attentions if own["name"] == "cross")
+    assert chosen == ["head", "cross", 1, views.easiest("snapshot_viewer")[1], None]
 
 
 def test_a_model_that_writes_nothing_is_said_to_and_the_model_of_the_snapshots_is_named(

@@ -2,7 +2,7 @@
 // A still of a picture: an SVG that looks like it and needs nothing else, so that a saved page can show it as an image.
 
 const SVG = "http://www.w3.org/2000/svg";
-const XHTML = "http://www.w3.org/1999/xhtml";
+const XHTML = document.documentElement.namespaceURI;
 /** Not allowed in XML. */
 const CONTROL = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 const LEFT_OUT = "style, script, link, template, button[hidden]";

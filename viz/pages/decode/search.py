@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -71,20 +72,23 @@ def search_section(sentence: SentenceRun) -> None:
 def attention_section(sentence: SentenceRun) -> None:
     """Draw where the heads look at the chosen step; a choice in the section redraws only this section."""
     st.header("Attention at this step")
-    body = st.container()
-    found = _found_by_folded_settings(sentence)
-    if found is None:
-        return
-    with body:
-        node = _step(sentence, found)
-        if node.parent is not None:
-            draw_heads(sentence, _run_through(found, node), node)
+    _at_step(sentence, lambda found, node: draw_heads(sentence, _run_through(found, node), node))
 
 
 @st.fragment
 def next_token_section(sentence: SentenceRun) -> None:
     """Draw the distribution of the chosen step; a choice in the section redraws only this section."""
     st.header("The next token")
+
+    def draw(found: Found, node: BeamNode) -> None:
+        path = found.tree.path(node.index)
+        draw_sampling(sentence, _run_through(found, node), path, found.search.prefix, found.limit)
+
+    _at_step(sentence, draw)
+
+
+def _at_step(sentence: SentenceRun, draw: Callable[[Found, BeamNode], None]) -> None:
+    """Let the user choose a step, and draw what there is at its node above the folded settings."""
     body = st.container()
     found = _found_by_folded_settings(sentence)
     if found is None:
@@ -92,8 +96,7 @@ def next_token_section(sentence: SentenceRun) -> None:
     with body:
         node = _step(sentence, found)
         if node.parent is not None:
-            path = found.tree.path(node.index)
-            draw_sampling(sentence, _run_through(found, node), path, found.search.prefix, found.limit)
+            draw(found, node)
 
 
 def _found(sentence: SentenceRun) -> Found | None:
