@@ -36,7 +36,7 @@ page = st.navigation(
 )
 st.set_page_config(page_title=f"{page.title} · Headlight", page_icon=ICON, layout="wide")
 with st.container(key="brand", horizontal=True, gap="small", vertical_alignment="center"):
-    st.page_link(home, label="**Headlight**", width="content")
+    st.page_link(home, label="Headlight", width="content")
     st.caption(PURPOSE, width="content")
 with st.sidebar:
     asked_lesson = page_helpers(key="page_helpers")

@@ -45,8 +45,8 @@ _DEFAULT_TEXTS = {
     **dict.fromkeys(IDS, ""),
     SYMBOLS: DEFAULT_SYMBOLS,
 }
-_FIRST_IDS = "first ids"
-"""Session key of the initial content of the boxes for ids, which depends on the model."""
+_FIRST_TEXTS = "first texts"
+"""Session key of the initial content of the boxes that depend on the model."""
 
 _OFTEN_SPECIAL = frozenset(range(4))
 """Padding, start, end and unknown in most vocabularies, whether or not the files say so."""
@@ -74,30 +74,30 @@ def texts_from_address() -> None:
             st.session_state[key] = st.session_state[key]
 
 
-def fill_id_boxes(loaded: LoadedModel) -> None:
-    """Fill untouched boxes for ids, if the model has no tokenizer.
+def fill_boxes(loaded: LoadedModel) -> None:
+    """Fill untouched boxes with what the model knows: an example of its own, or ids if it has no tokenizer.
 
     To be called once the model is chosen and before its boxes are drawn.
     """
-    if not reads_ids(loaded):
-        return
-    before, first = _defaults(), _first_ids(loaded)
+    before, first = _defaults(), _first_texts(loaded)
     for key, text in first.items():
-        if st.session_state[key] == before[key]:
+        if st.session_state[key] == before[key] and key not in st.query_params:
             st.session_state[key] = text
-    st.session_state[_FIRST_IDS] = first
+    st.session_state[_FIRST_TEXTS] = st.session_state.get(_FIRST_TEXTS, {}) | first
 
 
-def _first_ids(loaded: LoadedModel) -> dict[str, str]:
-    """The initial content of the boxes for ids, by key."""
-    return {
-        IDS.text: example_ids(loaded, 6),
-        IDS.batch: f"{example_ids(loaded, 3)}\n{example_ids(loaded, 6)}",
-    }
+def _first_texts(loaded: LoadedModel) -> dict[str, str]:
+    """The initial content of a model's boxes, by key."""
+    if reads_ids(loaded):
+        return {
+            IDS.text: example_ids(loaded, 6),
+            IDS.batch: f"{example_ids(loaded, 3)}\n{example_ids(loaded, 6)}",
+        }
+    return {WORDS.text: next(iter(examples_of(loaded.name)), DEFAULT_SENTENCE)}
 
 
 def _defaults() -> dict[str, str]:
-    return _DEFAULT_TEXTS | st.session_state.get(_FIRST_IDS, {})
+    return _DEFAULT_TEXTS | st.session_state.get(_FIRST_TEXTS, {})
 
 
 def texts_to_address() -> None:
@@ -123,7 +123,7 @@ def typed_texts(loaded: LoadedModel) -> tuple[str, str]:
 def texts_in_address(loaded: LoadedModel, values: Mapping[str, str]) -> tuple[str, str]:
     """Source and target of a model, exactly as typed, from an address's values by name."""
     boxes = boxes_of(loaded)
-    defaults = _DEFAULT_TEXTS | (_first_ids(loaded) if reads_ids(loaded) else {})
+    defaults = _DEFAULT_TEXTS | _first_texts(loaded)
     text, target = (as_typed(values.get(key, defaults[key])) for key in (boxes.text, boxes.target))
     return text, target
 

@@ -28,7 +28,7 @@ from viz.session import (
     models,
     take_next,
 )
-from viz.text_session import fill_id_boxes
+from viz.text_session import fill_boxes
 from viz.widgets import pick, pick_seed
 
 OPENED = "your checkpoint"
@@ -58,7 +58,7 @@ def sidebar(url_path: str) -> None:
         device = pick(st.selectbox, "Device", available_devices(), key="device", help=DEVICE_NOTE)
         choose_model(ModelChoice(name=name, random=sizes, device=device))
         loaded = _open()
-        fill_id_boxes(loaded)
+        fill_boxes(loaded)
         model = loaded.model
         st.caption(linked(describe(model.config, sum(p.numel() for p in model.parameters()))))
         theme_choice(key="theme")

@@ -35,6 +35,7 @@ STYLE = """
   position: absolute; top: 0.45rem; z-index: 1000001; width: auto !important; white-space: nowrap;
 }}
 .st-key-brand a {{ padding: 0; background: none !important; }}
+.st-key-brand a p {{ font-weight: 600; }}
 .st-key-example button {{ max-width: 100%; min-height: 1.9rem; padding: 0.1rem 0.6rem; }}
 .st-key-example button p {{ font-size: 0.82rem; }}
 @media (max-width: 767px) {{

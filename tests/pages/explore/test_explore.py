@@ -24,7 +24,8 @@ def test_first_visit_shows_a_translation(views: Views) -> None:
 
 def test_a_typed_sentence_is_translated_and_in_the_address(views: Views) -> None:
     app = open_app()
-    assert views.output() == run_sentence(open_model("toy-en-it"), DEFAULT_SENTENCE).translation
+    known = next(iter(examples_of("toy-en-it")))
+    assert views.output() == run_sentence(open_model("toy-en-it"), known).translation
     assert "text" not in app.query_params, "the default stays out of it"
     app.text_input(key="text").set_value("yesterday i saw a raccoon.").run()
     assert not app.exception
@@ -34,6 +35,40 @@ def test_a_typed_sentence_is_translated_and_in_the_address(views: Views) -> None
     app.button_group(key="example").set_value(chosen).run()
     assert app.text_input(key="text").value == chosen, "an example is one click away"
     assert views.output() == run_sentence(open_model("toy-en-it"), chosen).translation
+
+
+def test_an_untouched_box_has_a_sentence_that_the_model_knows_and_a_touched_one_keeps_its_own() -> None:
+    app = open_app(model=None)
+    assert app.text_input(key="text").value == DEFAULT_SENTENCE
+    app.radio(key="model").set_value("toy-en-it").run()
+    assert app.text_input(key="text").value == next(iter(examples_of("toy-en-it")))
+    app.radio(key="model").set_value("en-it").run()
+    assert app.text_input(key="text").value == DEFAULT_SENTENCE
+    assert "text" not in app.query_params
+    assert open_app(text=DEFAULT_SENTENCE).text_input(key="text").value == DEFAULT_SENTENCE, (
+        "a link's own text"
+    )
+    app.text_input(key="text").set_value("I like the cats.").run()
+    app.radio(key="model").set_value("toy-en-it").run()
+    assert app.text_input(key="text").value == "I like the cats."
+
+
+def test_another_sentence_is_shown_in_the_head_of_the_first_until_another_is_chosen(views: Views) -> None:
+    """So that of two sentences only the words differ."""
+    first, second = list(examples_of("toy-en-it"))[:2]
+    alone = open_app(text=second)
+    easiest = views.choice("viewer")
+    assert "head" not in alone.query_params
+    app = open_app(text=first)
+    shown = views.choice("viewer")
+    assert (shown["layer"], shown["head"]) != (easiest["layer"], easiest["head"]), "or the test can't fail"
+    app.text_input(key="text").set_value(second).run()
+    now = views.choice("viewer")
+    assert (now["layer"], now["head"]) == (shown["layer"], shown["head"])
+    address = {name: value[0] for name, value in app.query_params.items()}
+    open_app(**address)
+    now = views.choice("viewer")
+    assert (now["layer"], now["head"]) == (shown["layer"], shown["head"]), "a link opens the sender's head"
 
 
 @pytest.mark.parametrize("model", shipped_models())

@@ -15,10 +15,11 @@ from transformer.analysis.attention_maps import MODULES
 from transformer.run import encode_sentence, force, run_sentence
 from transformer.training.snapshots import open_snapshots
 from viz.pages.training.snapshot_session import SnapshotRuns, snapshot_runs
-from viz.text_session import DEFAULT_SENTENCE
+from viz.text_session import examples_of
 
 FINISHED = "A finished training"
 LAST = 6_804
+FIRST_SENTENCE = next(iter(examples_of("toy-en-it")))
 
 
 def test_each_snapshot_runs_the_sentence(views: Views) -> None:
@@ -27,11 +28,11 @@ def test_each_snapshot_runs_the_sentence(views: Views) -> None:
     snapshots = open_snapshots("toy-en-it")
     assert (snapshots.steps[0], snapshots.steps[-1]) == (0, LAST)
     finished = snapshots.open(LAST)
-    written = run_sentence(finished, DEFAULT_SENTENCE)
+    written = run_sentence(finished, FIRST_SENTENCE)
     for step in (0, 106, LAST):
         app.select_slider(key="step").set_value(step).run()
         loaded = snapshots.open(step)
-        source = encode_sentence(loaded, "source", DEFAULT_SENTENCE, "sentence")
+        source = encode_sentence(loaded, "source", FIRST_SENTENCE, "sentence")
         expected = force(loaded, source, written.target)
         for attention, (stack, module) in MODULES.items():
             values = views.array("snapshot_viewer", f"weights:{attention}/values")

@@ -7,6 +7,7 @@ the same choice stay in step.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -22,6 +23,7 @@ from viz.viewer.viewer_run import ViewerRun
 
 _COUNTED = ("layer", "head")
 _OWNER = "owner of the cell of "
+_FIRST = "first head of "
 _OWNED = ("cell", "locked")
 """Parts of a choice that are dropped when the owner changes."""
 TERMS = ("query", "key", "score", "mask", "softmax", "weight")
@@ -46,13 +48,17 @@ def viewer(
         viewed: the run.
         key: the view's identity on the page.
         prefix: prefix of the choice's names; viewers with the same prefix share their choice.
-        first: the choice before the user makes one.
+        first: the choice before the user makes one; None for the head that is easiest to read in the first
+            run shown. It is kept for later ones, so that of two sentences only the words differ.
         owner: what a chosen cell belongs to; the cell is dropped when it changes.
         views: the views to offer.
         options: further arguments of `viz.viewer.frames.run_frame`.
     """
-    first = first or default_choice(viewed)
+    default = first or default_choice(viewed)
+    first = first or _kept(default, viewed, prefix)
     choice = _chosen(viewed, prefix, first, owner, views)
+    for name, text in choice.written().items():
+        address.write(key_of(prefix, name), text, default.written()[name])
     asked_for, shown = f"{key} pieces", f"{key} run"
 
     def choose(value: JSON) -> None:
@@ -84,8 +90,18 @@ def keep(choice: Choice, prefix: str = "") -> None:
         st.session_state[key_of(prefix, name)] = int(text) if name in _COUNTED else text
 
 
+def _kept(default: Choice, viewed: ViewerRun, prefix: str) -> Choice:
+    """The default of the first run shown, as long as the models have the same attentions and heads."""
+    shapes = {name: (own.n_layers, own.n_heads) for name, own in viewed.attentions.items()}
+    known, first = st.session_state.get(_FIRST + prefix, ({}, default))
+    if known != shapes or address.is_to_be_read(_FIRST + prefix):
+        first = default
+    st.session_state[_FIRST + prefix] = shapes, first
+    return replace(default, attention=first.attention, layer=first.layer, head=first.head)
+
+
 def _chosen(viewed: ViewerRun, prefix: str, first: Choice, owner: Hashable, views: Sequence[str]) -> Choice:
-    """The choice of the user or the address, limited to what this run has; it is written to the address."""
+    """The choice of the user or the address, limited to what this run has."""
     values: dict[str, str | int] = {}
     for name in NAMES:
         key = key_of(prefix, name)
@@ -99,11 +115,7 @@ def _chosen(viewed: ViewerRun, prefix: str, first: Choice, owner: Hashable, view
             key = key_of(prefix, name)
             values[key] = st.session_state[key] = ""
     st.session_state[known] = owner
-    choice = choice_in_address(values, viewed, prefix, first, views)
-    defaults = first.written()
-    for name, text in choice.written().items():
-        address.write(key_of(prefix, name), text, defaults[name])
-    return choice
+    return choice_in_address(values, viewed, prefix, first, views)
 
 
 def choice_in_address(
