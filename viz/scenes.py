@@ -30,7 +30,7 @@ _LANDMARK = re.compile(r"#?[\w-]{1,120}")
 PICTURES: Mapping[str, str] = {
     "explore": "viewer",
     "learn": "lesson_step",
-    "step-by-step": "stage_pictures",
+    "step-by-step": "token_path",
     "lab": "lab_outputs",
     "decode": "beam_tree",
     "positions": "pe_curves",

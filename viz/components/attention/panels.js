@@ -91,6 +91,7 @@ export class Panels {
     this.readingBox.hidden = !data.detail || !["head", "map"].includes(choice.view);
     if (!this.readingBox.hidden) this.reading.show(scene, data.look_for ?? {});
     this.predictedBox.hidden = !data.detail;
+    this.predictedBox.classList.toggle("hl-unchosen", !choice.cell);
     if (data.detail) this.predicted.show(scene, data.output?.how ?? "");
     this.cellBox.hidden = !data.detail || choice.view !== "head";
     if (!this.cellBox.hidden) this.cell.show(scene);

@@ -5,7 +5,7 @@ import { GridView } from "../grid/grid.js";
 import { ranked, SCORES } from "../grid/order.js";
 import { fourDecimals } from "../matrix/numbers.js";
 import { extremes, rangeFor } from "../range.js";
-import { shallow, tallest } from "../room.js";
+import { overview } from "../room.js";
 import { Sheet } from "../sheet.js";
 import { NumbersTable } from "../table/table.js";
 import { partHost } from "./host.js";
@@ -42,7 +42,7 @@ export class GridPart {
     const { choice, run, attn } = scene;
     const order = orderOf(scene);
     const scale = scaleOf(scene, maps, instead);
-    const tall = beside ? tallest() : shallow();
+    const tall = overview(beside);
     const place = [tall, width, beside, ...Object.values(scale), document.fonts.status];
     const look = [of, choice.sort, order !== null, ...place].join();
     if (look === this.look && this.view.data.colors === scene.colors) {
