@@ -213,7 +213,8 @@ def test_what_was_typed_is_text_in_every_place(chromium: Browser, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: Path) -> None:
+def test_the_app_saves_its_scenes_as_a_page(open_page: OpenPage, app_url: str, tmp_path: Path) -> None:
+    page = open_page()  # a tab that has left for a file could not forget its scenes
     first, third = two_scenes(page, app_url)
     follow(page, "Scenes")
     with page.expect_download() as download:
@@ -235,7 +236,10 @@ def test_the_app_saves_its_scenes_as_a_page(page: Page, app_url: str, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_lesson_with_its_formulas_is_saved_as_a_picture(page: Page, app_url: str, tmp_path: Path) -> None:
+def test_a_lesson_with_its_formulas_is_saved_as_a_picture(
+    open_page: OpenPage, app_url: str, tmp_path: Path
+) -> None:
+    page = open_page()  # a tab that has left for a file could not forget its scenes
     visit(page, f"{app_url}/learn?lesson=one-head")
     keep(page, "One head")
     follow(page, "Scenes")
