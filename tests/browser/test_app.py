@@ -37,9 +37,9 @@ def test_a_sentence_goes_in_and_its_translation_comes_out(page: Page, app_url: s
     expect(source_tokens(page)).to_have_text(["yesterday", "i", "saw", "a", "raccoon", ".", "<eos>"])
     settle(page)
     before = picture(head_map(page))
-    click_head(page, 1, 2)
+    click_head(page, 1, 3)
     expect(page.get_by_role("combobox", name="Layer")).to_have_value("1")
-    expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
+    expect(page.get_by_role("combobox", name="Head")).to_have_value("3")
     settle(page)
     expect_other_picture(head_map(page), before)
 
