@@ -81,6 +81,7 @@ def _asked(number: int, question: Question, subject: Subject) -> str:
         case BoardQuestion():
             rows, _, axes = question.labels(subject)
             mark = f"Mark one cell. Rows: {axes[0]}. Columns: {axes[1]}." if rows else "Mark it."
+            mark += " What is hatched can't be chosen." if np.isnan(question.board(subject)).any() else ""
             room = f"<p>{escape(mark)}</p>{_board(question, subject)}"
         case _:
             raise TypeError(type(question).__name__)
