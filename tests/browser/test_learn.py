@@ -263,3 +263,10 @@ def test_nothing_on_a_worksheet_is_wider_than_the_paper(page: Page) -> None:
         page.set_content(worksheet(lesson, of).decode())
         assert page.evaluate(OUTSIDE) == [], name
         assert page.evaluate(OVERFLOW) == 0, name
+
+
+@pytest.mark.slow
+def test_hatched_cells_are_printed(page: Page) -> None:
+    """Browsers leave out backgrounds; a hatching is the only pattern on the sheet."""
+    page.set_content(worksheet(lessons()["positions"], subject("en-it", SENTENCES[0])).decode())
+    assert b"/Pattern" in page.pdf(format="A4")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.pages.learn.lessons.conftest import Case
 from tests.pages.learn.lessons.subjects import SMALL, question_of, subject_of
+from transformer.analysis.attention_maps import MODULES
+from viz.figures.numbers import number as written
 from viz.pages.learn.lessons import heads
 from viz.pages.learn.lessons.computed.habits import HABITS
 from viz.pages.learn.lessons.computed.row import row_of
@@ -167,13 +169,18 @@ def test_the_blur_of_an_average(case: Case) -> None:
     assert blurred > own, "an average is never sharper"
 
 
-def test_a_score_that_is_not_divided() -> None:
-    of = subject_of(SMALL["relative"](), "The dog saw a cat.")
-    question = question_of("one-head", "score-unscaled", of)
+@pytest.mark.parametrize("kind", ["factors", "relative"])
+def test_the_score_as_in_the_paper_of_a_model_with_another_scale(kind: str) -> None:
+    of = subject_of(SMALL[kind](), "The dog saw a cat.")
+    question = question_of("one-head", "score-as-in-paper", of)
     assert isinstance(question, NumberQuestion)
-    row, trace = row_of(of), of.run.trace
-    q, k = (trace[f"{Q}.{name}"][0, row.head].double() for name in "qk")
+    row, trace, path = row_of(of), of.run.trace, f"{MODULES[row_of(of).attention][0]}.layers.0.self_attn"
+    q, k = (trace[f"{path}.{name}"][0, row.head].double() for name in "qk")
     product = float(q[row.query] @ k[row.first])
-    assert question.answer(of) == pytest.approx(product, rel=1e-5)
-    bias = float(trace[f"{Q}.position_bias"][0, row.head, row.query, row.first])
-    assert row.scores[row.first] == pytest.approx(product + bias, rel=1e-4)
+    assert question.answer(of) == pytest.approx(product / math.sqrt(q.shape[-1]), rel=1e-5)
+    own = product * {"factors": 0.2, "relative": 1.0}[kind]
+    if kind == "relative":
+        own += float(trace[f"{path}.position_bias"][0, row.head, row.query, row.first])
+    else:
+        assert written(own, 2) in question.reason(of)
+    assert row.scores[row.first] == pytest.approx(own, rel=1e-4)

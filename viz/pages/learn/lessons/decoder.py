@@ -94,7 +94,7 @@ def _asks_row(subject: Subject) -> str:
     written = written_of(subject)
     return (
         "These are the tokens that the decoder reads, one per row. In which row is it decided that "
-        f"{quoted(written.token)} comes next? Click that row's token."
+        f"{quoted(written.token)} comes next?"
     )
 
 

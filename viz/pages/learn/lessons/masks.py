@@ -169,6 +169,11 @@ def _listed(row: Row) -> str:
     return ", ".join(number(score, 1) for score in largest[:4]) + (" and less" if len(largest) > 4 else "")
 
 
+def _n_closed(row: Row) -> str:
+    n = int((~row.is_open).sum())
+    return f"{n} {'is' if n == 1 else 'are'}"
+
+
 def _stand_in(subject: Subject, stand_in: float) -> Shown:
     row = decoder_row(subject)
     return Shown(
@@ -199,8 +204,8 @@ LESSON = Lesson(
             CellQuestion(
                 name="future",
                 asks=(
-                    "A row is a token that looks, a column one that is looked at. Click a cell that must be "
-                    "closed."
+                    "A row is a token that looks, a column one that is looked at. Which cells must be "
+                    "closed? One is enough."
                 ),
                 rows=lambda subject: subject.run.trace.tgt_tokens[0],
                 columns=lambda subject: subject.run.trace.tgt_tokens[0],
@@ -220,8 +225,8 @@ LESSON = Lesson(
             NumberQuestion(
                 name="open",
                 asks=lambda subject: (
-                    f"The decoder reads {_n(subject)} tokens here. The first may look at 1 token, itself; "
-                    "the second at 2. How many cells are open in all?"
+                    f"The decoder reads {_n(subject)} tokens here, so there are {_n(subject)} × "
+                    f"{_n(subject)} cells. How many of them are open?"
                 ),
                 answer=lambda subject: float(causal_mask(_n(subject)).sum()),
                 unit="open cells",
@@ -259,8 +264,8 @@ LESSON = Lesson(
                     "Suppose someone sets closed scores to 0. How much of its attention, in percent, would "
                     f"{quoted(decoder_row(subject).tokens[decoder_row(subject).query])} (position "
                     f"{decoder_row(subject).query}, head {decoder_row(subject).head} of layer 0) give to "
-                    f"tokens that it must not see? Its open scores are {_listed(decoder_row(subject))}, and "
-                    f"{int((~decoder_row(subject).is_open).sum())} are closed."
+                    f"tokens that it must not see? Its open scores are {_listed(decoder_row(subject))}; "
+                    f"{_n_closed(decoder_row(subject))} closed."
                 ),
                 answer=lambda subject: 100 * _closed_share(decoder_row(subject), 0.0),
                 unit="percent",

@@ -181,7 +181,7 @@ LESSON = Lesson(
                 name="gradient",
                 asks=(
                     "Where is the gradient smallest in these two models, for your sentence? Layer 0 is next "
-                    "to the input. Click a cell."
+                    "to the input."
                 ),
                 rows=lambda _: [f"{place}-norm" for place in PLACES],
                 columns=lambda _: LAYERS,

@@ -75,14 +75,32 @@ def _two_ways(row: Row) -> str:
 
 
 def _asks_score(subject: Subject) -> str:
-    row = row_of(subject)
-    width = len(row.q)
+    return f"{_product(subject)} The head divides that by {_divisor(subject)}. What is the score?"
+
+
+def _asks_score_as_in_paper(subject: Subject) -> str:
     return (
-        f"The query of {quoted(row.token)} and the key of {quoted(row.tokens[row.first])} have {width} "
-        f"numbers each. Multiplied number by number and added up they give **{number(row.product, 2)}**. "
-        "The head divides "
-        rf"that by $\sqrt{{d_{{head}}}} = \sqrt{{{width}}} = {math.sqrt(width):.2f}$. What is the score?"
+        f"{_product(subject)} What would the score be if that were divided by {_divisor(subject)}, as in the "
+        "paper?"
     )
+
+
+def _product(subject: Subject) -> str:
+    row = row_of(subject)
+    return (
+        f"The query of {quoted(row.token)} and the key of {quoted(row.tokens[row.first])} have {len(row.q)} "
+        f"numbers each. Multiplied number by number and added up they give **{number(row.product, 2)}**."
+    )
+
+
+def _divisor(subject: Subject) -> str:
+    width = len(row_of(subject).q)
+    return rf"$\sqrt{{d_{{head}}}} = \sqrt{{{width}}} = {math.sqrt(width):.2f}$"
+
+
+def _score_as_in_paper(subject: Subject) -> float:
+    row = row_of(subject)
+    return row.product / math.sqrt(len(row.q))
 
 
 def _reason_score(subject: Subject) -> str:
@@ -95,6 +113,17 @@ def _reason_score(subject: Subject) -> str:
         f"{number(row.scores[row.first] - row.product / width, 2)})"
     )
     return f"{number(row.product, 2)} / {width:.2f} = {number(row.product / width, 2)}{bias}."
+
+
+def _reason_score_as_in_paper(subject: Subject) -> str:
+    row, config = row_of(subject), subject.config
+    own = ""
+    if not config.attention_scale:
+        own = " Models like T5 have learned weights so small that nothing has to be divided."
+    elif config.attention_scale is not True:
+        own = f" In this model it is {number(row.product * config.attention_factor, 2)}."
+    root = math.sqrt(len(row.q))
+    return f"{number(row.product, 2)} / {root:.2f} = {number(row.product / root, 2)}.{own}"
 
 
 def _asks_ratio(subject: Subject) -> str:
@@ -217,19 +246,13 @@ LESSON = Lesson(
                 "score",
                 _asks_score,
                 _reason_score,
-                lambda subject: row_of(subject).product / math.sqrt(len(row_of(subject).q)),
+                _score_as_in_paper,
                 pointless=_scaled,
                 instead=_asks_for_score(
-                    "score-unscaled",
-                    lambda subject: (
-                        f"The product is {number(row_of(subject).product, 2)}, and this model does not "
-                        "divide it. Without any bias, what is the score?"
-                    ),
-                    lambda subject: (
-                        f"The score is the product, {number(row_of(subject).product, 2)}. Models like T5 "
-                        "have learned weights so small that nothing has to be divided."
-                    ),
-                    lambda subject: row_of(subject).product,
+                    "score-as-in-paper",
+                    _asks_score_as_in_paper,
+                    _reason_score_as_in_paper,
+                    _score_as_in_paper,
                 ),
             ),
             Shown(

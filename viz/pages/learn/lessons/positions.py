@@ -274,8 +274,8 @@ LESSON = Lesson(
         ),
         Step(
             "Shuffle the words",
-            "What would a model be that is told no positions? Try it: swap two words and see which numbers "
-            "change.",
+            "What would a model be that is told no positions? If two words swap places, which numbers "
+            "change?",
             NumberQuestion(
                 name="swap",
                 asks=_asks_swap,

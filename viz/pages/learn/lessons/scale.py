@@ -109,11 +109,7 @@ def _how(subject: Subject) -> str:
 
 
 def _otherwise(subject: Subject) -> str:
-    return (
-        "if nothing were divided"
-        if subject.config.attention_scale
-        else f"if they were divided by {_root(subject):.2f}"
-    )
+    return "if nothing were divided" if subject.config.attention_scale else "if they were divided by √d_head"
 
 
 def _other_divisor(subject: Subject) -> float:

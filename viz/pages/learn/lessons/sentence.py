@@ -91,7 +91,7 @@ def _reason_candidate(subject: Subject) -> str:
         f"{_token(subject, step.top_ids[0])} has {best:.1%}"
         + (f", the next, {_token(subject, step.top_ids[1])}, {second:.1%}" if second else "")
         + ". The decoder's last vector is compared with the vector of every token of the vocabulary: that "
-        "gives the **logits**, and softmax makes probabilities of them. **Greedy** decoding takes the "
+        "gives the **logits**, and softmax makes probabilities of them. Greedy decoding takes the "
         "largest. This was the step of your sentence at which the model was least sure."
     )
 
@@ -117,8 +117,9 @@ def _asks_whole(subject: Subject) -> str:
     rest = math.prod(step.probability for step in subject.run.steps[12:])
     more = f" · {rest:.3f} for all that follow" if len(subject.run.steps) > 12 else ""
     return (
-        f"The {len(subject.run.steps)} tokens of {_written(subject, greedy_ids(subject))}, "
-        f"{'its end included, ' if subject.run.finished else ''}have the probabilities {steps}{more}, each "
+        # Without the sentence, which has the answer to the first question.
+        f"The {len(subject.run.steps)} tokens that greedy decoding takes here, "
+        f"{'the end included, ' if subject.run.finished else ''}have the probabilities {steps}{more}, each "
         "given those before it. What is the probability of the whole, in percent?"
     )
 
@@ -225,7 +226,8 @@ LESSON = Lesson(
         ),
         Step(
             "The whole sentence",
-            "What does a model that gives probabilities of single tokens say of a whole sentence?",
+            "Always taking the most probable token is **greedy decoding**. What does a model that gives "
+            "probabilities of single tokens say of a whole sentence?",
             NumberQuestion(
                 name="whole",
                 asks=_asks_whole,
@@ -269,8 +271,9 @@ LESSON = Lesson(
             NumberQuestion(
                 name="temperature",
                 asks=lambda subject: (
-                    f"At the doubtful step the best token has {100 * tempered(subject, 1.0).max():.1f} %. "
-                    "How many percent has it at temperature 2?"
+                    "At the step where the model was least sure, the best token has "
+                    f"{100 * tempered(subject, 1.0).max():.1f} %. How many percent does it have at "
+                    "temperature 2?"
                 ),
                 answer=lambda subject: 100 * float(tempered(subject, 2.0).max()),
                 unit="percent",

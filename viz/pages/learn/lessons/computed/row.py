@@ -71,10 +71,17 @@ def _row(subject: Subject) -> Row:
     trace = subject.run.trace
     attention = attentions(trace)[0]
     maps = attention_maps(trace, attention, "weights", layer=0)
-    # (H, Q): each row's largest weight that is worth asking about, -1 if it has none.
-    largest = np.where(_worth_asking(subject, maps), maps.values[0], -1).max(axis=2)
-    sharpest = int(largest.max(axis=1).argmax())
-    queries = np.argsort(-largest[sharpest], kind="stable")[: int((largest[sharpest] >= 0).sum())]
+    # For each kind of cell (H, Q): the row's largest weight in such a cell, -1 if it has none.
+    largest = [np.where(cells, maps.values[0], -1).max(axis=2) for cells in _worth_asking(subject, maps)]
+    sharpest = int(largest[0].max(axis=1).argmax())
+    queries = list(
+        dict.fromkeys(
+            int(query)
+            for of_kind in largest
+            for query in np.argsort(-of_kind[sharpest], kind="stable")
+            if of_kind[sharpest, query] >= 0
+        )
+    )
     query = queries[subject.turn % len(queries)]
     record = attention_record(trace, attention, 0)
     shared = record.q.shape[1] // record.k.shape[1]
@@ -83,7 +90,7 @@ def _row(subject: Subject) -> Row:
     return Row(
         attention=attention,
         head=int(sharpest),
-        query=int(query),
+        query=query,
         q=record.q[0, sharpest, query].numpy(),
         k=record.k[0, sharpest // shared].numpy(),
         v=record.v[0, sharpest // shared].numpy(),
@@ -98,12 +105,15 @@ def _row(subject: Subject) -> Row:
     )
 
 
-def _worth_asking(subject: Subject, maps: AttentionMaps) -> NDArray[np.bool_]:
-    """(Q, K): open cells between words, whole ones if possible; else, of rows with a choice; else, all."""
+def _worth_asking(subject: Subject, maps: AttentionMaps) -> list[NDArray[np.bool_]]:
+    """The kinds of open cells that there are, (Q, K) each, from the best to ask about to the least.
+
+    Between whole words, between words, and in rows with a choice; all of them if there are none of these.
+    """
     stack = MODULES[attentions(subject.run.trace)[0]][0]
     others = maps.allowed & ~np.eye(*maps.allowed.shape, dtype=np.bool_)
     between = [
         others & words[:, None] & words for words in (subject.is_whole_word(stack), subject.is_word(stack))
     ]
     has_choice = maps.allowed & (maps.allowed.sum(axis=1, keepdims=True) > 1)
-    return next((cells for cells in (*between, has_choice) if cells.any()), maps.allowed)
+    return [cells for cells in (*between, has_choice) if cells.any()] or [maps.allowed]

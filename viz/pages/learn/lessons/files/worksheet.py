@@ -49,13 +49,15 @@ def worksheet(lesson: Lesson, subject: Subject) -> bytes:
     for step in lesson.steps:
         own = replace(subject, turn=len(answers))
         question, reasons = asked(step.question, own)
-        parts += [f"<h2>{escape(step.title)}</h2>", _html(said(step.text, own)), *map(_html, reasons)]
+        screen = [f"<h2>{escape(step.title)}</h2>", _html(said(step.text, own)), *map(_html, reasons)]
         if question is not None:
             number = len(answers) + 1
-            parts.append(_asked(number, question, own))
+            screen.append(_asked(number, question, own))
             verdict = question.solution(own)
             answers.append(f"<li>{_html(f'**{verdict.right}** {verdict.reason}')}</li>")
-    parts.append('<h2>To take away, in your own words</h2><p class="line"></p><p class="line"></p>')
+        parts.append(f'<section class="step">{"".join(screen)}</section>')
+    room = '<h2>To take away, in your own words</h2><p class="line"></p><p class="line"></p>'
+    parts.append(f'<section class="step">{room}</section>')
     if answers:
         parts.append(f'<section class="answers"><h2>Answers</h2><ol>{"".join(answers)}</ol>')
         parts.append(_html(f"**To take away:** {said(lesson.takeaway, subject)}") + "</section>")
@@ -81,6 +83,7 @@ def _asked(number: int, question: Question, subject: Subject) -> str:
         case BoardQuestion():
             rows, _, axes = question.labels(subject)
             mark = f"Mark one cell. Rows: {axes[0]}. Columns: {axes[1]}." if rows else "Mark it."
+            mark += " What is hatched can't be chosen." if np.isnan(question.board(subject)).any() else ""
             room = f"<p>{escape(mark)}</p>{_board(question, subject)}"
         case _:
             raise TypeError(type(question).__name__)
