@@ -158,7 +158,7 @@ def page(kept: Kept) -> Iterator[Page]:
     """The page that all tests of a process share, with its storage cleared."""
     page, guard, _ = kept
     page.set_viewport_size(VIEWPORT)
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
     if page.get_by_test_id("stSidebarNav").count():
         # An answer still on its way to the app would store the last test's scenes again.
         page.goto(urljoin(page.url, "/_stcore/health"))
