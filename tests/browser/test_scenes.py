@@ -39,7 +39,7 @@ DELETE_AND_SAVE = """
 """
 
 IS_INSIDE = """
-(picture) => [...picture.querySelectorAll("[data-testid=stPlotlyChart], [data-testid^=stBidiComponent]")]
+(picture) => [...picture.querySelectorAll("[data-testid=stPlotlyChart], .main-svg, [data-testid^=stBidiComponent]")]
   .map((drawn) => drawn.getBoundingClientRect())
   .every(({ top, bottom, right }) => top > 0 && bottom <= innerHeight && right <= innerWidth)
 """

@@ -92,11 +92,13 @@ class AttentionViewer extends View {
   receive(bytes) {
     const update = readFrame(bytes);
     if (update.run !== this.run?.id) return;
+    // The first update of a run allows asking for more, whether or not the choice is another.
+    const isFirst = this.isAwaited;
     this.isAwaited = false;
     this.run.add(update);
     this.fetching.came([...update.pieces, ...update.none]);
     const isMoved = update.choice && this.hear(update.choice);
-    if (this.width && (isMoved || update.pieces.length || update.none.length)) this.show();
+    if (this.width && (isFirst || isMoved || update.pieces.length || update.none.length)) this.show();
   }
 
   /**

@@ -146,7 +146,7 @@ export class Picture {
     if (this.element && this.scaled) {
       delete this.element.dataset.picture;
       delete this.element.dataset.part;
-      for (const name of ["width", "zoom", "transform", "margin"]) {
+      for (const name of ["width", "zoom", "transform", "margin", "--hl-chart-scale"]) {
         this.element.style.removeProperty(name);
         this.scaled.style.removeProperty(name);
       }
@@ -200,7 +200,9 @@ export class Picture {
       style.zoom = String(scale);
       style.margin = `0 0 0 ${left / scale}px`;
     } else {
-      if (this.scaled) this.scaled.style.transform = `scale(${scale})`;
+      // Streamlit measures the chart's frame, so within it only Plotly's own element is scaled; see page.css.
+      if (this.scaled === element) style.transform = `scale(${scale})`;
+      else style.setProperty("--hl-chart-scale", String(scale));
       style.margin = `0 ${(scale - 1) * size[0]}px ${(scale - 1) * size[1]}px ${left}px`;
     }
   }
