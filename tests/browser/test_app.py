@@ -13,6 +13,7 @@ from tests.browser.headlight import (
     TOY,
     all_text,
     attention,
+    choice,
     click_head,
     expect_other_picture,
     expect_picture,

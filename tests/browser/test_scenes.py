@@ -39,9 +39,12 @@ DELETE_AND_SAVE = """
 """
 
 IS_INSIDE = """
-(picture) => [...picture.querySelectorAll("[data-testid=stPlotlyChart], .main-svg, [data-testid^=stBidiComponent]")]
-  .map((drawn) => drawn.getBoundingClientRect())
-  .every(({ top, bottom, right }) => top > 0 && bottom <= innerHeight && right <= innerWidth)
+(picture) => {
+  const drawn = [...picture.querySelectorAll(".main-svg, [data-testid^=stBidiComponent]")];
+  const boxes = drawn.map((one) => one.getBoundingClientRect());
+  return boxes.length > 0
+    && boxes.every(({ top, bottom, right }) => top > 0 && bottom <= innerHeight && right <= innerWidth);
+}
 """
 
 NOTE_COUNTS = """

@@ -62,6 +62,10 @@ test("a head whose rows look at different words aligns the two sentences", () =>
   assert.match(said(scene(mostly([1, 0, 2, 3, 4], 0.8))), /aligns the two sentences/);
 });
 
+test("rows that look here and there form no path", () => {
+  assert.match(said(scene(mostly([3, 0, 3, 0, 2], 0.8))), /looks at few tokens at a time/);
+});
+
 test("of other heads the largest weight of a row is said", () => {
   const few = scene(mostly([0, 0, 1, 1, 4], 0.6), { queries: "encoder" });
   assert.match(said(few), /looks at few tokens at a time: the largest weight of a row is 0\.60/);

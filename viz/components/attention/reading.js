@@ -10,6 +10,11 @@ import { quoted } from "../shared/words.js";
 export const RESTS = 0.5;
 /** A share of a head's attention that is called most of it. */
 const MOST = 0.5;
+/** Of a head that aligns: rows that go on along its path, and different keys among the rows' largest. */
+const MOST_OF_PATH = 0.7;
+const SOME = 0.4;
+/** How many keys a path goes on by at most; where two words change places, it goes back by one. */
+const STEP = 3;
 /** Rows whose largest weight is below this on average are spread out. */
 const SPREAD = 0.4;
 
@@ -26,6 +31,7 @@ const percent = (share) => spaced(share).replaceAll(" ", "\u00a0");
  * @property {Map<number, number>} offsets the share at each distance from query to key, in self-attention
  * @property {{key: number, share: number}} favourite the ordinary key that gets most
  * @property {number} different the share of different keys among the rows' largest
+ * @property {number} path the share of rows whose largest weight is at the key of the row before or next to it
  * @property {[query: number, key: number, weight: number][]} pairs rows' largest weights on ordinary keys
  */
 
@@ -67,6 +73,7 @@ export function reading({ run, attn, choice }) {
   const shares = received.map((weight) => weight / rows);
   const sinks = side.special.toSorted((a, b) => shares[b] - shares[a]).filter((key) => shares[key] > 0.1);
   const favourite = [...ordinary].reduce((best, key) => (shares[key] > (shares[best] ?? 0) ? key : best), -1);
+  const moves = pairs.slice(1).map(([, key], i) => key - pairs[i][1]);
   return {
     resting: attn.resting[choice.layer][choice.head],
     sinks: [...new Set(sinks.map((key) => side.tokens[key]))],
@@ -75,6 +82,7 @@ export function reading({ run, attn, choice }) {
     offsets,
     favourite: { key: favourite, share: shares[favourite] ?? 0 },
     different: new Set(pairs.map(([, key]) => key)).size / Math.min(rows, ordinary.size || 1),
+    path: moves.filter((move) => move >= -1 && move <= STEP).length / (moves.length || 1),
     pairs: pairs.sort((a, b) => b[2] - a[2]),
   };
 }
@@ -84,7 +92,10 @@ export function reading({ run, attn, choice }) {
  * @param {Scene} scene
  * @returns {string} the pattern of the head, in a sentence
  */
-export function pattern({ resting, sinks, largest, keys, offsets, favourite, different }, { run, attn }) {
+export function pattern(
+  { resting, sinks, largest, keys, offsets, favourite, different, path },
+  { run, attn },
+) {
   const tokens = run.sides[attn.keys].tokens;
   if (resting > RESTS) {
     const names = sinks.map(quoted).join(" and ");
@@ -100,7 +111,7 @@ export function pattern({ resting, sinks, largest, keys, offsets, favourite, dif
   if (largest < SPREAD) {
     return `This head spreads its attention: a row divides it among about ${format(keys, 0)} of ${tokens.length} tokens.`;
   }
-  if (different > MOST && attn.queries !== attn.keys) {
+  if (path > MOST_OF_PATH && different > SOME && attn.queries !== attn.keys) {
     return "This head aligns the two sentences: most rows look at one token each, and the dark cells form a path.";
   }
   return `This head looks at few tokens at a time: the largest weight of a row is ${format(largest, 2)} on average.`;

@@ -3,15 +3,14 @@
 from transformer.analysis.attention_maps import Attention
 from transformer.model.config import Kind
 from transformer.text.coder import Unit
+from viz.viewer.choice import Choice
 
 WHAT: dict[Attention, str] = {
     "encoder": "**Encoder self-attention.** Each source {unit} looks at all source {unit}s, itself included, "
     "and gathers a mix of their values. A row shows how one {unit} divides its attention: it sums to 1.",
     "decoder": "**Decoder self-attention.** Each target {unit} looks at itself and the target {unit}s before "
     "it. The causal mask closes what comes later: when the {unit} was written, it did not exist yet.",
-    "cross": "**Cross-attention.** Each target position looks at the source {unit}s. The row of a {unit} "
-    "shows where the model looks while it chooses the *next* {unit}; the top row, of the start token, "
-    "chooses the first {unit}.",
+    "cross": "**Cross-attention.** Each target position looks at the source {unit}s.",
 }
 
 ALONE: dict[Attention, str] = {
@@ -53,18 +52,28 @@ BY_WORD = (
     "averaged, so each row still sums to 1."
 )
 """Added when words stand for their sub-words."""
+CROSS_ROWS = {
+    "written": "The row of a {unit} shows where the model looks while it chooses that {unit}: its query "
+    "comes from the {unit} before.",
+    "read": "The row of a {unit} shows where the model looks while it chooses the *next* {unit}; the top "
+    "row, of the start token, chooses the first {unit}.",
+}
+"""By what names the rows of a cross-attention: the token written there, or the one read."""
 CROSS_BY_WORD = (
     "The row of a word with several sub-words shows where the model looks while it chooses the rest of the "
     "word and the beginning of the next one."
 )
 
 
-def what(attention: Attention, unit: Unit, *, by_words: bool, kind: Kind = "encoder-decoder") -> str:
-    """Describe an attention whose rows are `unit`s; `by_words`: words stand for their sub-words."""
-    texts = WHAT if kind == "encoder-decoder" else ALONE
-    parts = [texts[attention].format(unit=unit)]
-    if by_words:
-        parts += [BY_WORD, CROSS_BY_WORD] if attention == "cross" else [BY_WORD]
+def what(choice: Choice, unit: Unit, kind: Kind = "encoder-decoder") -> str:
+    """Describe the chosen attention, whose rows are `unit`s or the words that they are parts of."""
+    name = choice.attention
+    parts = [(WHAT if kind == "encoder-decoder" else ALONE)[name].format(unit=unit)]
+    is_by_word = choice.by == "word"
+    if name == "cross":
+        parts.append(CROSS_BY_WORD if is_by_word else CROSS_ROWS[choice.rows].format(unit=unit))
+    if is_by_word:
+        parts.append(BY_WORD)
     return " ".join(parts)
 
 

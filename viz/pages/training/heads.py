@@ -57,5 +57,5 @@ def _viewer(
     computed_by(
         scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
     )
-    prose(what(choice.attention, unit, by_words=choice.by == "word"))
+    prose(what(choice, unit))
     prose(f"**Look for** {look_for(choice.attention)}")

@@ -55,7 +55,7 @@ export class ReadingPart {
       const choose = () => this.change({ cell: [query, key] });
       return [i ? ", " : "", link(text, choose), ` ${format(weight, 2)}`];
     });
-    return [div("", "Its darkest cells: ", ...parts, ".")];
+    return [div("", "Its darkest cells between words: ", ...parts, ".")];
   }
 }
 
