@@ -93,7 +93,7 @@ def _first_texts(loaded: LoadedModel) -> dict[str, str]:
             IDS.text: example_ids(loaded, 6),
             IDS.batch: f"{example_ids(loaded, 3)}\n{example_ids(loaded, 6)}",
         }
-    return {WORDS.text: next(iter(examples_of(loaded.name)), DEFAULT_SENTENCE)}
+    return {WORDS.text: first_sentence(loaded.name)}
 
 
 def _defaults() -> dict[str, str]:
@@ -142,6 +142,11 @@ def typed_batch(loaded: LoadedModel) -> list[str]:
 def examples_of(model: str) -> dict[str, str]:
     """Sentences to try with a shipped model, each with what it shows: word order, agreement, a name."""
     return {clean(sentence): shows for owner, shows, sentence, *_ in _examples() if owner == model}
+
+
+def first_sentence(model: str) -> str:
+    """The sentence on which a model opens: the first example of a shipped one, or else the usual one."""
+    return next(iter(examples_of(model)), DEFAULT_SENTENCE)
 
 
 def right_answers_of(model: str) -> dict[str, list[str]]:

@@ -43,7 +43,8 @@ IS_INSIDE = """
   const drawn = [...picture.querySelectorAll(".main-svg, [data-testid^=stBidiComponent]")];
   const boxes = drawn.map((one) => one.getBoundingClientRect());
   return boxes.length > 0
-    && boxes.every(({ top, bottom, right }) => top > 0 && bottom <= innerHeight && right <= innerWidth);
+    && boxes.every(({ top, bottom, left, right }) =>
+      top > 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth);
 }
 """
 

@@ -10,7 +10,8 @@ from tests.pages.views import Views
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.places import default_model, shipped_models
 from transformer.run import run_sentence
-from viz.text_session import DEFAULT_SENTENCE, EXAMPLES, examples_of
+from viz.pages.shared.attention_words import ROWS
+from viz.text_session import DEFAULT_SENTENCE, EXAMPLES, examples_of, first_sentence
 
 
 def test_first_visit_shows_a_translation(views: Views) -> None:
@@ -24,7 +25,7 @@ def test_first_visit_shows_a_translation(views: Views) -> None:
 
 def test_a_typed_sentence_is_translated_and_in_the_address(views: Views) -> None:
     app = open_app()
-    known = next(iter(examples_of("toy-en-it")))
+    known = first_sentence("toy-en-it")
     assert views.output() == run_sentence(open_model("toy-en-it"), known).translation
     assert "text" not in app.query_params, "the default stays out of it"
     app.text_input(key="text").set_value("yesterday i saw a raccoon.").run()
@@ -41,7 +42,7 @@ def test_an_untouched_box_has_a_sentence_that_the_model_knows_and_a_touched_one_
     app = open_app(model=None)
     assert app.text_input(key="text").value == DEFAULT_SENTENCE
     app.radio(key="model").set_value("toy-en-it").run()
-    assert app.text_input(key="text").value == next(iter(examples_of("toy-en-it")))
+    assert app.text_input(key="text").value == first_sentence("toy-en-it")
     app.radio(key="model").set_value("en-it").run()
     assert app.text_input(key="text").value == DEFAULT_SENTENCE
     assert "text" not in app.query_params
@@ -69,6 +70,15 @@ def test_another_sentence_is_shown_in_the_head_of_the_first_until_another_is_cho
     open_app(**address)
     now = views.choice("viewer")
     assert (now["layer"], now["head"]) == (shown["layer"], shown["head"]), "a link opens the sender's head"
+
+
+@pytest.mark.parametrize("attention", ["cross", "decoder"])
+def test_the_words_below_are_about_the_rows_as_they_are_named(attention: str) -> None:
+    """A row of the token written is another one than that of the token read."""
+    for rows, other in (("written", "read"), ("read", "written")):
+        shown = texts(open_app(attention=attention, rows=rows))
+        assert ROWS[rows].format(unit="word") in shown
+        assert ROWS[other].format(unit="word") not in shown
 
 
 @pytest.mark.parametrize("model", shipped_models())

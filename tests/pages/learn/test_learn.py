@@ -17,13 +17,13 @@ from tests.support.kinds import KINDS
 from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 from viz.pages.learn.lessons import lessons
-from viz.text_session import examples_of
+from viz.text_session import first_sentence
 
 BOARD = "one-head where"
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 SIGNS = ("<script", "<b>", "$x$", ":red[", ":material", "![", "\u202e", "\x1b", "\x00")
 """Text that would be markup, or could hide, outside code."""
-TEXT = next(iter(examples_of("toy-en-it")))
+TEXT = first_sentence("toy-en-it")
 
 
 def open_lesson(lesson: str, **address: str) -> AppTest:

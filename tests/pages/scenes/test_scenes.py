@@ -16,7 +16,7 @@ from tests.support.checkpoints import torch_file
 from tests.support.scenes import scene_file
 from viz.scenes import FILE, MOST_SCENES, Scene
 from viz.session import MAGNIFICATIONS
-from viz.text_session import DEFAULT_SENTENCE, examples_of
+from viz.text_session import DEFAULT_SENTENCE, first_sentence
 
 PAGE = "viz/pages/scenes/page.py"
 MARKUP = "<script>alert(1)</script> **bold** :red[x] $x$"
@@ -185,7 +185,7 @@ def test_scenes_are_listed_and_changed(panel: Panel, views: Views) -> None:
     assert not app.exception
     listed = views.data("scene_list")["scenes"]
     assert [told["scene"]["caption"] for told in listed] == ["First", MARKUP, "Third"]
-    assert {told["title"] for told in listed} == {f"Explore: {next(iter(examples_of('toy-en-it')))}"}
+    assert {told["title"] for told in listed} == {f"Explore: {first_sentence('toy-en-it')}"}
     views.select(app, "scene_list", [listed[2]["scene"], listed[0]["scene"] | {"caption": "New"}])
     assert captions(panel) == ["Third", "New"]
     for sent in ("x", [1], [{"page": "nowhere"}], [{"page": "masks", "href": "javascript:"}]):

@@ -15,11 +15,11 @@ from transformer.analysis.attention_maps import MODULES
 from transformer.run import encode_sentence, force, run_sentence
 from transformer.training.snapshots import open_snapshots
 from viz.pages.training.snapshot_session import SnapshotRuns, snapshot_runs
-from viz.text_session import examples_of
+from viz.text_session import first_sentence
 
 FINISHED = "A finished training"
 LAST = 6_804
-FIRST_SENTENCE = next(iter(examples_of("toy-en-it")))
+FIRST_SENTENCE = first_sentence("toy-en-it")
 
 
 def test_each_snapshot_runs_the_sentence(views: Views) -> None:

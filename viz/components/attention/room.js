@@ -7,7 +7,7 @@ const SHARE = 0.5;
 const SHARE_OF_SCENE = 0.68;
 const LEAST = 360;
 /** Share of that for an overview. */
-const ABOVE = 0.6;
+const OVERVIEW = 0.6;
 
 const isScene = () => "showing" in document.documentElement.dataset;
 
@@ -18,4 +18,4 @@ export function tallest() {
 
 /** The same for an overview: above the picture, or beside it in a scene, where the sentence about it is below. */
 export const overview = (/** @type {boolean} */ beside) =>
-  beside && !isScene() ? tallest() : Math.round(ABOVE * tallest());
+  beside && !isScene() ? tallest() : Math.round(OVERVIEW * tallest());

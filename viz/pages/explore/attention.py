@@ -47,7 +47,7 @@ def attention_section(sentence: SentenceRun) -> None:
         computed_by(
             scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
         )
-    prose(what(choice, sentence.unit, sentence.config.kind))
+    prose(what(choice, viewed, sentence.unit, sentence.config.kind))
 
 
 def _before(sentence: SentenceRun) -> dict[str, Callable[[], ViewerRun]]:

@@ -57,8 +57,9 @@ def viewer(
     default = first or default_choice(viewed)
     first = first or _kept(default, viewed, prefix)
     choice = _chosen(viewed, prefix, first, owner, views)
+    defaults = default.written()
     for name, text in choice.written().items():
-        address.write(key_of(prefix, name), text, default.written()[name])
+        address.write(key_of(prefix, name), text, defaults[name])
     asked_for, shown = f"{key} pieces", f"{key} run"
 
     def choose(value: JSON) -> None:

@@ -4,6 +4,7 @@ from transformer.analysis.attention_maps import Attention
 from transformer.model.config import Kind
 from transformer.text.coder import Unit
 from viz.viewer.choice import Choice
+from viz.viewer.viewer_run import ViewerRun
 
 WHAT: dict[Attention, str] = {
     "encoder": "**Encoder self-attention.** Each source {unit} looks at all source {unit}s, itself included, "
@@ -52,28 +53,31 @@ BY_WORD = (
     "averaged, so each row still sums to 1."
 )
 """Added when words stand for their sub-words."""
-CROSS_ROWS = {
+ROWS = {
     "written": "The row of a {unit} shows where the model looks while it chooses that {unit}: its query "
     "comes from the {unit} before.",
     "read": "The row of a {unit} shows where the model looks while it chooses the *next* {unit}; the top "
     "row, of the start token, chooses the first {unit}.",
 }
-"""By what names the rows of a cross-attention: the token written there, or the one read."""
+"""Of a decoder that writes, by what names its rows: the token written there, or the one read."""
 CROSS_BY_WORD = (
     "The row of a word with several sub-words shows where the model looks while it chooses the rest of the "
     "word and the beginning of the next one."
 )
 
 
-def what(choice: Choice, unit: Unit, kind: Kind = "encoder-decoder") -> str:
-    """Describe the chosen attention, whose rows are `unit`s or the words that they are parts of."""
-    name = choice.attention
-    parts = [(WHAT if kind == "encoder-decoder" else ALONE)[name].format(unit=unit)]
-    is_by_word = choice.by == "word"
-    if name == "cross":
-        parts.append(CROSS_BY_WORD if is_by_word else CROSS_ROWS[choice.rows].format(unit=unit))
+def what(choice: Choice, viewed: ViewerRun, unit: Unit, kind: Kind = "encoder-decoder") -> str:
+    """Describe the chosen attention of a run, whose rows are `unit`s or the words that they are parts of."""
+    attention = viewed.attentions[choice.attention]
+    has_two_stacks = kind == "encoder-decoder"
+    parts = [(WHAT if has_two_stacks else ALONE)[attention.name].format(unit=unit)]
+    writes, is_by_word = bool(viewed.sides[attention.queries].written), choice.by == "word"
+    if writes and not is_by_word and (has_two_stacks or choice.rows == "written"):
+        parts.append(ROWS[choice.rows].format(unit=unit))
     if is_by_word:
         parts.append(BY_WORD)
+        if attention.name == "cross":
+            parts.append(CROSS_BY_WORD)
     return " ".join(parts)
 
 

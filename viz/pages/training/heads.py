@@ -53,9 +53,10 @@ def heads_section(
 def _viewer(
     loaded: LoadedModel, run: Run, unit: Unit, look_for: Callable[[Attention], str], key: str
 ) -> None:
-    choice = viewer(view_run(run, loaded), key=f"{key}_viewer", prefix="watched_", views=["head", "map"])
+    viewed = view_run(run, loaded)
+    choice = viewer(viewed, key=f"{key}_viewer", prefix="watched_", views=["head", "map"])
     computed_by(
         scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
     )
-    prose(what(choice, unit))
+    prose(what(choice, viewed, unit))
     prose(f"**Look for** {look_for(choice.attention)}")
