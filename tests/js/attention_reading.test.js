@@ -71,7 +71,7 @@ test("of other heads the largest weight of a row is said", () => {
   assert.match(said(few), /looks at few tokens at a time: the largest weight of a row is 0\.60/);
 });
 
-test("the darkest cells are those of ordinary words, the largest first", () => {
+test("the strongest cells are those of ordinary words, the largest first", () => {
   const rows = mostly([4, 2, 1, 0, 3], 0.5);
   rows[2] = [0.1, 0.9, 0, 0, 0];
   const pairs = reading(scene(rows))?.pairs.map(([query, key]) => [query, key]);

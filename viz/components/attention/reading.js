@@ -112,7 +112,7 @@ export function pattern(
     return `This head spreads its attention: a row divides it among about ${format(keys, 0)} of ${tokens.length} tokens.`;
   }
   if (path > MOST_OF_PATH && different > SOME && attn.queries !== attn.keys) {
-    return "This head aligns the two sentences: most rows look at one token each, and the dark cells form a path.";
+    return "This head aligns the two sentences: most rows look at one token each, and the strongest cells form a path.";
   }
   return `This head looks at few tokens at a time: the largest weight of a row is ${format(largest, 2)} on average.`;
 }

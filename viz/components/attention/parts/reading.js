@@ -8,7 +8,7 @@ import { pattern, RESTS, reading } from "../reading.js";
 
 /** @typedef {import("../panels.js").Scene} Scene */
 
-/** How many of the darkest cells are named. */
+/** How many of the strongest cells are named. */
 const PAIRS = 3;
 
 export class ReadingPart {
@@ -55,7 +55,7 @@ export class ReadingPart {
       const choose = () => this.change({ cell: [query, key] });
       return [i ? ", " : "", link(text, choose), ` ${format(weight, 2)}`];
     });
-    return [div("", "Its darkest cells between words: ", ...parts, ".")];
+    return [div("", "Its strongest cells between words: ", ...parts, ".")];
   }
 }
 

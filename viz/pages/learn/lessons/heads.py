@@ -200,7 +200,7 @@ LESSON = Lesson(
                     Figure(
                         lambda subject, theme: _grid_of(subject, maps_of(subject).values[:1], theme),
                         "Your sentence in all heads of layer 0. A row is a token that looks, a column one "
-                        "that is looked at; the darker, the more.",
+                        "that is looked at; the stronger its colour, the more.",
                         "lesson-layer",
                     ),
                 ),
