@@ -114,18 +114,40 @@ def pick_attention(attentions: Sequence[Attention], *, preferred: Attention, key
 
 @dataclass(frozen=True)
 class HeadPicker:
-    """The pickers of a model's layer and of a head in a layer, by their keys."""
+    """The pickers of a model's layer and of a head in a layer, by their keys.
+
+    Until the reader uses one of them, the layer and head that they show are nobody's choice.
+    """
 
     layer_key: str
     head_key: str
 
     def pick_layer(self, draw: Draw, n_layers: int) -> int:
         """Draw the list of layers."""
-        return pick(draw, "Layer", range(n_layers), key=self.layer_key)
+        return self._pick(draw, "Layer", n_layers, self.layer_key)
 
     def pick_head(self, draw: Draw, n_heads: int, label: str = "Head") -> int:
         """Draw the list of heads."""
-        return pick(draw, label, range(n_heads), key=self.head_key)
+        return self._pick(draw, label, n_heads, self.head_key)
+
+    def forget_unused(self) -> None:
+        """Empty the stored layer and head if the pickers were drawn but never used."""
+        if st.session_state.pop(self._unused, False):
+            st.session_state[self.layer_key] = st.session_state[self.head_key] = ""
+
+    def _pick(self, draw: Draw, label: str, n: int, key: str) -> int:
+        keys, state = (self.layer_key, self.head_key), st.session_state
+        are_empty = all(state.get(name, "") == "" for name in keys)
+        in_address = any(name in st.query_params for name in keys)
+        state[self._unused] = (are_empty or state.get(self._unused, False)) and not in_address
+        return pick(draw, label, range(n), key=key, on_change=self._use)
+
+    def _use(self) -> None:
+        st.session_state[self._unused] = False
+
+    @property
+    def _unused(self) -> str:
+        return f"unused {self.layer_key} {self.head_key}"
 
 
 HEAD = HeadPicker("layer", "head")

@@ -47,16 +47,18 @@ def test_a_sentence_goes_in_and_its_translation_comes_out(page: Page, app_url: s
 
 def test_the_next_sentence_has_its_arithmetic_too(page: Page, app_url: str) -> None:
     """In the same head and at the same cell, whose numbers the viewer must ask for all the same."""
-    visit(page, f"{app_url}/{TOY}")
+    visit(page, f"{app_url}/{TOY}&cell=2,3")
     steps = attention(page).locator(".hl-cell [data-name=score]")
     expect(steps).not_to_contain_text("…")
     before = choice(page)
-    type_sentence(page, "Yesterday I saw a small cat.")
+    type_sentence(page, "Yesterday I saw a small black cat.")
     expect(source_tokens(page).nth(4)).to_have_text("small")
     settle(page)
     assert [choice(page)[name] for name in ("layer", "head")] == [before[name] for name in ("layer", "head")]
     expect(steps).to_have_count(1)
     expect(steps).not_to_contain_text("…")
+    marked = attention(page).evaluate("root => root.state().matrices[0].selected")
+    assert marked == choice(page)["cell"] == [2, 3], "the frame of its row and column"
 
 
 ENTER_AS_A_VIEWER_ASKS = """

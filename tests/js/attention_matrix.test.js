@@ -101,11 +101,14 @@ test("cells are as large as possible, and few tokens keep all their labels", () 
   assert.ok(low.height <= 360);
 });
 
-test("cells are wider than tall if their numbers need it", () => {
+test("cells are wider than tall if their numbers or labels need it", () => {
   const low = placed(names(10), names(10), { tallest: 360 });
   assert.ok(low.cell < CELL.numbered[0] && low.wide === CELL.numbered[0]);
   const narrow = placed(names(10), names(10), { tallest: 360, width: 330 });
   assert.ok(narrow.width <= 330);
+  const many = placed(names(18), names(16), { tallest: 360, width: 560 });
+  assert.ok(many.cell < CELL.numbered[1] && many.wide > many.cell && many.width <= 560);
+  assert.equal(many.everyKey, 1, "no label is left out");
   const tiny = placed(names(100), names(100), {}, 6);
   assert.equal(tiny.wide, tiny.cell, "nothing finite is in it");
 });

@@ -124,10 +124,17 @@ function browser(still) {
 function player() {
   /** @type {number[]} */
   const stops = [];
-  const made = new Player({ draw: () => {}, describe: () => {}, stop: () => stops.push(made.step) });
+  /** @type {number[]} */
+  const rests = [];
+  const made = new Player({
+    draw: () => {},
+    describe: () => {},
+    rest: () => rests.push(made.step),
+    stop: () => stops.push(made.step),
+  });
   made.take([PROJECTING, MEETING, PROJECTING]);
   made.place(0);
-  return { made, stops };
+  return { made, stops, rests };
 }
 
 test("steps forward and back move, and then nothing runs", () => {
@@ -147,7 +154,7 @@ test("steps forward and back move, and then nothing runs", () => {
 
 test("playing pauses in the middle, resumes there, and stops at the end", () => {
   const clock = browser(false);
-  const { made, stops } = player();
+  const { made, stops, rests } = player();
   made.toggle();
   clock.frame();
   const { t } = made;
@@ -160,6 +167,19 @@ test("playing pauses in the middle, resumes there, and stops at the end", () => 
   clock.read();
   clock.rest();
   assert.deepEqual([made.step, made.isPlaying, stops], [2, false, [1, 2]]);
+  assert.deepEqual(rests, [1], "what follows the path while it plays");
+});
+
+test("twice as fast takes half as many frames", () => {
+  const frames = [1, 2].map((speed) => {
+    const clock = browser(false);
+    const { made } = player();
+    made.speed = speed;
+    made.next();
+    clock.rest();
+    return made.frames;
+  });
+  assert.ok(Math.abs(frames[0] - 2 * frames[1]) <= 2, String(frames));
 });
 
 test("without motion there are only the ends of steps", () => {

@@ -171,6 +171,36 @@ def test_layer_and_head_go_along_to_masks_and_back_and_all_else_stays(views: Vie
     assert (layer, app.query_params["measure"]) == ("0", "scores")
 
 
+@pytest.mark.parametrize("cell, column", [([3, 5], "key"), ([5, 3], "query")])
+def test_another_sentence_drops_a_cell_that_now_frames_the_sentence(
+    views: Views, cell: list[int], column: str
+) -> None:
+    """What was chosen as a word would point at `<eos>`."""
+    app = open_app(text="yesterday i saw a black cat.")
+    views.choose(app, "viewer", cell=cell)
+    app.text_input(key="text").set_value("yesterday i saw a small cat.").run()
+    assert views.choice("viewer")["cell"] == cell, "the same place in a sentence of the same form"
+    app.text_input(key="text").set_value("i saw a cat.").run()
+    tokens = views.data("viewer")["sides"]["encoder" if column == "key" else "decoder"]
+    assert len(tokens["tokens"]) == 6, f"the chosen {column} is the last, <eos>"
+    assert views.choice("viewer")["cell"] is None
+    assert "cell" not in app.query_params
+
+
+@pytest.mark.parametrize("page", ["step_by_step", "masks"])
+def test_lists_that_nobody_used_choose_no_head(views: Views, page: str) -> None:
+    app = open_app(text=TEXT, section="One query")
+    first = views_default(views)
+    assert (first["layer"], first["head"]) != (0, 0), "what the lists show at first"
+    visit(app, page)
+    assert (app.selectbox(key="layer").value, app.selectbox(key="head").value) == (0, 0)
+    visit(visit(app, "learn"), "explore")
+    assert views.choice("viewer") == first
+    visit(app, page).selectbox(key="head").set_value(1).run()
+    visit(app, "explore")
+    assert [views.choice("viewer")[name] for name in ("layer", "head")] == [0, 1]
+
+
 @pytest.mark.usefixtures("kinds")
 def test_layer_and_head_go_along_to_positions(views: Views) -> None:
     app = open_app(model="rotary", text="the cat saw a dog")

@@ -10,6 +10,7 @@ from tests.pages.views import Views
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.places import default_model, shipped_models
 from transformer.run import run_sentence
+from viz.pages.explore.changes import differences
 from viz.pages.shared.attention_words import ROWS
 from viz.text_session import DEFAULT_SENTENCE, EXAMPLES, examples_of, first_sentence
 
@@ -70,6 +71,38 @@ def test_another_sentence_is_shown_in_the_head_of_the_first_until_another_is_cho
     open_app(**address)
     now = views.choice("viewer")
     assert (now["layer"], now["head"]) == (shown["layer"], shown["head"]), "a link opens the sender's head"
+
+
+def plain(text: str) -> str:
+    """Without the marks that isolate the direction of a word."""
+    return text.replace("\u2068", "").replace("\u2069", "")
+
+
+def test_a_similar_sentence_says_what_changed() -> None:
+    app = open_app(text="yesterday i saw a raccoon.")
+    assert "Changed since" not in texts(app)
+    app.text_input(key="text").set_value("yesterday i saw a cat.").run()
+    changed = "Changed since the last sentence: “raccoon” → “cat”. In the translation: “procione” → “gatto”."
+    assert changed in plain(texts(app))
+    app.run()
+    assert changed in plain(texts(app)), "as long as this sentence is shown"
+    app.text_input(key="text").set_value("the house is red.").run()
+    assert "Changed since" not in texts(app), "nothing to compare"
+
+
+@pytest.mark.parametrize(
+    "before, now, expected",
+    [
+        ("troppo stanco.", "troppo larga.", "“stanco” → “larga”"),
+        ("a b c", "a c", "“b” left out"),
+        ("a c", "a b c", "“b” added"),
+        ("a b c d e f g h", "1 b 2 d 3 f 4 h", "“a” → “1”, “c” → “2”, “e” → “3” and 1 more"),
+        ("L'animale è qui", "L'animale è qui", ""),
+        ("x *a* y", "x *`* y", r"“a” → “\`”"),
+    ],
+)
+def test_differences_are_named_word_by_word(before: str, now: str, expected: str) -> None:
+    assert plain(differences(before, now)) == expected
 
 
 @pytest.mark.parametrize("attention", ["cross", "decoder"])

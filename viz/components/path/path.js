@@ -26,6 +26,7 @@ import style from "./style.css";
  * @property {Step[]} steps
  */
 
+const SPEEDS = [0.5, 1, 2, 4];
 const ROLES = /** @type {const} */ (["in", "with", "out"]);
 
 /** @extends {CanvasView<PathData & {selected?: null}, Place>} */
@@ -37,7 +38,9 @@ class Path extends CanvasView {
   player = new Player({
     draw: () => this.draw(),
     describe: () => this.describeStep(),
-    // For the full matrices of the step at which the user has stopped.
+    // The full matrices below follow, also while playing if they can be seen.
+    rest: () =>
+      this.root.getBoundingClientRect().bottom < innerHeight && this.selection.report(this.player.step),
     stop: () => this.selection.report(this.player.step, KEY_DELAY),
   });
   /** The subject and the last place to which Python has moved. */
@@ -59,12 +62,24 @@ class Path extends CanvasView {
   playing = h("button", { class: "play", onclick: () => this.toggle() });
   back = h("button", { onclick: () => this.player.previous() }, "Back");
   forward = h("button", { onclick: () => this.player.next() }, "Next");
+  speed = h(
+    "select",
+    { onchange: () => (this.player.speed = Number(this.speed.value)) },
+    ...SPEEDS.map((speed) => h("option", { value: speed }, `${speed}×`)),
+  );
   onPage = (/** @type {KeyboardEvent} */ event) => this.keyOnPage(event);
 
   build() {
     this.stage.append(this.canvas);
     this.stage.onblur = () => this.point(null);
-    const controls = div("controls", this.back, this.playing, this.forward, this.range);
+    const controls = div(
+      "controls",
+      this.back,
+      this.playing,
+      this.forward,
+      this.range,
+      h("label", { class: "speed" }, "Speed ", this.speed),
+    );
     this.root.prepend(
       controls,
       this.chapters,
@@ -74,6 +89,7 @@ class Path extends CanvasView {
       this.scales,
       this.note,
     );
+    this.speed.value = "1";
     this.listen(this.canvas);
     document.addEventListener("keydown", this.onPage);
     Object.assign(this.root, { seek: (/** @type {number} */ at) => this.player.seek(at) });
@@ -86,7 +102,7 @@ class Path extends CanvasView {
     for (const role of ROLES) this.root.style.setProperty(`--hl-${role}`, colorOf(data.colors, role));
     this.stage.setAttribute("aria-label", data.title);
     this.range.max = String(data.steps.length);
-    this.playing.hidden = isStill();
+    this.root.classList.toggle("still", isStill());
     this.note.textContent = isStill()
       ? "Arrow keys go from step to step."
       : "Space plays and pauses, arrow keys go from step to step. Point at a cell or a bar to read its number.";
@@ -155,10 +171,11 @@ class Path extends CanvasView {
     this.forward.disabled = i === steps.length - 1 && t === 1;
     if (step === this.at) return;
     this.at = step;
-    const where = `Step ${i + 1} of ${steps.length}`;
+    const chapter = steps.filter((own) => own.chapter === step.chapter);
+    const where = `${step.chapter}, step ${chapter.indexOf(step) + 1} of ${chapter.length}`;
     this.heading.replaceChildren(step.title, span("where", where));
     this.sentence.replaceChildren(...step.sentence.map(([role, text]) => (role ? span(role, text) : text)));
-    this.range.setAttribute("aria-valuetext", `${where}, ${step.chapter}: ${step.title}`);
+    this.range.setAttribute("aria-valuetext", `${where}: ${step.title}`);
     for (const button of this.chapters.querySelectorAll("button"))
       button.toggleAttribute("aria-current", button.textContent === step.chapter);
     this.listScales(step);

@@ -8,6 +8,7 @@ import { clamp } from "../shared/numbers.js";
  * @typedef {object} Listener
  * @property {() => void} draw after every change of the time
  * @property {() => void} describe when another step begins, or playing starts or ends
+ * @property {() => void} rest when a step has been played and the next is about to come
  * @property {() => void} stop when the user has stopped at a step
  */
 
@@ -29,6 +30,8 @@ export class Player {
   /** The time in the step: from 0, where the step before ended, to 1. */
   t = 1;
   isPlaying = false;
+  /** How many times faster than usual to play. */
+  speed = 1;
   /** How many frames have been drawn in motion. */
   frames = 0;
   /** @type {Timed[]} */
@@ -37,9 +40,10 @@ export class Player {
   #timer = 0;
 
   /** @param {Listener} listener */
-  constructor({ draw, describe, stop }) {
+  constructor({ draw, describe, rest, stop }) {
     this.draw = draw;
     this.describe = describe;
+    this.onRest = rest;
     this.onStop = stop;
   }
 
@@ -130,7 +134,7 @@ export class Player {
   #run(speed) {
     let last = performance.now();
     const tick = (/** @type {number} */ now) => {
-      const duration = MOTION[this.#steps[this.step].motion] ?? USUAL;
+      const duration = (MOTION[this.#steps[this.step].motion] ?? USUAL) / this.speed;
       this.t = clamp(this.t + (speed * clamp(now - last, 0, LONGEST_FRAME)) / duration, 0, 1);
       last = now;
       this.frames += 1;
@@ -149,7 +153,8 @@ export class Player {
   #rest() {
     if (this.isPlaying && this.step < this.last) {
       const letters = this.#steps[this.step].sentence.reduce((n, [, text]) => n + text.length, 0);
-      const pause = READING.least + letters * READING.letter;
+      const pause = (READING.least + letters * READING.letter) / this.speed;
+      this.onRest();
       this.#timer = Number(setTimeout(() => this.#enter(this.step + 1), pause));
     } else {
       this.isPlaying = false;

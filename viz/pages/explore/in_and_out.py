@@ -13,6 +13,7 @@ from transformer.run import Run
 from transformer.text.coder import Coder, Unit
 from transformer.text.subwords import SubwordCoder
 from viz.figures.labels import visible_in_full
+from viz.pages.explore.changes import changed_words
 from viz.pages.shared.caution import warn_if_wrong, warn_of_lost
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import mask_token, target_noun
@@ -61,6 +62,8 @@ def output_line(sentence: SentenceRun) -> None:
     else:
         _translation(run, sentence.loaded)
         warn_of_lost(sentence.key)
+        if changed := changed_words(sentence):
+            st.caption(changed)
 
 
 def input_section(sentence: SentenceRun) -> None:

@@ -20,6 +20,7 @@ from viz.session import current_theme
 from viz.viewer.choice import NAMES, VIEWS, Choice, default_choice, read_choice
 from viz.viewer.frames import first_pieces, run_frame, run_id, update_frame
 from viz.viewer.viewer_run import ViewerRun
+from viz.widgets import HeadPicker
 
 _COUNTED = ("layer", "head")
 _OWNER = "owner of the cell of "
@@ -56,11 +57,15 @@ def viewer(
     """
     default = first or default_choice(viewed)
     first = first or _kept(default, viewed, prefix)
+    asked_for, shown = f"{key} pieces", f"{key} run"
+    is_other_run = st.session_state.get(shown) != run_id(viewed)
     choice = _chosen(viewed, prefix, first, owner, views)
+    if is_other_run and shown in st.session_state and choice.cell and _frames(viewed, choice):
+        choice = replace(choice, cell=None)
+        st.session_state[key_of(prefix, "cell")] = ""
     defaults = default.written()
     for name, text in choice.written().items():
         address.write(key_of(prefix, name), text, defaults[name])
-    asked_for, shown = f"{key} pieces", f"{key} run"
 
     def choose(value: JSON) -> None:
         if isinstance(value, dict):
@@ -71,7 +76,7 @@ def viewer(
             st.session_state[asked_for] = [name for name in value if isinstance(name, str)][:MOST_PIECES]
 
     pieces = st.session_state.pop(asked_for, [])
-    if st.session_state.get(shown) != run_id(viewed):
+    if is_other_run:
         pieces = [*first_pieces(viewed, choice), *pieces]
         st.session_state[shown] = run_id(viewed)
     attention(
@@ -103,6 +108,7 @@ def _kept(default: Choice, viewed: ViewerRun, prefix: str) -> Choice:
 
 def _chosen(viewed: ViewerRun, prefix: str, first: Choice, owner: Hashable, views: Sequence[str]) -> Choice:
     """The choice of the user or the address, limited to what this run has."""
+    HeadPicker(*(key_of(prefix, name) for name in _COUNTED)).forget_unused()
     values: dict[str, str | int] = {}
     for name in NAMES:
         key = key_of(prefix, name)
@@ -117,6 +123,16 @@ def _chosen(viewed: ViewerRun, prefix: str, first: Choice, owner: Hashable, view
             values[key] = st.session_state[key] = ""
     st.session_state[known] = owner
     return choice_in_address(values, viewed, prefix, first, views)
+
+
+def _frames(viewed: ViewerRun, choice: Choice) -> bool:
+    """True if the chosen row or column stands for a token that only frames the sentence."""
+    assert choice.cell
+    (query, key), attention = choice.cell, viewed.attentions[choice.attention]
+    side = viewed.sides[attention.queries]
+    writes = choice.rows == "written" and bool(side.spelled)
+    is_framing_row = not side.spelled[query] if writes else query in side.special
+    return is_framing_row or key in viewed.sides[attention.keys].special
 
 
 def choice_in_address(

@@ -16,10 +16,11 @@ from viz.pages.step_by_step.stages.way import Way
 from viz.theme import Theme
 
 
-def show_stage(stage: Stage, number: int, n_stages: int, way: Way, theme: Theme) -> None:
+def show_stage(stage: Stage, way: Way, theme: Theme) -> None:
     """Draw a stage."""
     st.header(stage.title)
-    st.caption(f"Stage {number + 1} of {n_stages}{_where(stage, way)}")
+    if place := _place(stage, way):
+        st.caption(place)
     stage_view(
         pictures_of(stage, way),
         stage=f"{stage.name} {stage.stack} {way.layer} {way.head}",
@@ -34,13 +35,14 @@ def show_stage(stage: Stage, number: int, n_stages: int, way: Way, theme: Theme)
     _code(stage.code)
 
 
-def _where(stage: Stage, way: Way) -> str:
+def _place(stage: Stage, way: Way) -> str:
     """Name the part of the model that a stage belongs to."""
     if stage.stack is None:
-        return "" if way.writer == "encoder" else ", after the last layer"
+        return "" if way.writer == "encoder" else "After the last layer"
+    stack = stage.stack.capitalize()
     if stage.is_summary or ".layers." not in stage.block:
-        return f", {stage.stack}"
-    return f", {stage.stack}, layer {way.layer}, head {way.head}"
+        return stack
+    return f"{stack}, layer {way.layer}, head {way.head}"
 
 
 def recorded(stage: Stage) -> str:

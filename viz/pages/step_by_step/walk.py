@@ -43,7 +43,7 @@ def walk(sentence: SentenceRun) -> None:
     is_large = magnification() > 1
     left, right = (st.container(), st.container()) if is_large else st.columns([7, 3], gap="medium")
     with left:
-        show_stage(stages[at], at, len(stages), way, sentence.theme)
+        show_stage(stages[at], way, sentence.theme)
     with right:
         _drawing(way, stages[at], sentence.theme)
 

@@ -67,7 +67,8 @@ function columnLabel(scene, key, color, weight) {
   const small = { font: font(SMALL, weight), color: data.colors.muted };
   const large = { font: font(at.fonts[1], weight), color, limit: at.limit };
   const y = at.top - SMALL / 2 - 4;
-  write(pen, String(data.numbers[1][key]), [columnMiddle(scene, key), y], { ...small, align: "center" });
+  if (weight > 400 || key % at.everyPosition === 0)
+    write(pen, String(data.numbers[1][key]), [columnMiddle(scene, key), y], { ...small, align: "center" });
   atColumn(scene, key, () => {
     write(pen, data.keys[key], [0, 0], { ...large, align: at.upright ? "center" : "left" });
   });

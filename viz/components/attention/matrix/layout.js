@@ -43,12 +43,14 @@ const slantedWidth = (label) => (label + FONT / 2) * COS;
 export class MatrixLayout {
   /** The height of a cell. */
   cell = 0;
-  /** Its width: more than the height if numbers need it. */
+  /** Its width: more than the height if labels or numbers need it and there is room. */
   wide = 0;
   upright = false;
   top = 0;
   everyQuery = 1;
   everyKey = 1;
+  /** Positions need more space than slanted tokens. */
+  everyPosition = 1;
   /** The font sizes next to rows and above columns. @type {[number, number]} */
   fonts = [FONT, FONT];
   width = 0;
@@ -99,7 +101,7 @@ export class MatrixLayout {
     const { below, beside } = this.room;
     this.cell = cell;
     const room = Math.floor(this.#across(0));
-    this.wide = cell < CELL.numbered[1] ? cell : Math.max(cell, Math.min(CELL.numbered[0], room));
+    this.wide = cell < SMALLEST_FONT ? cell : Math.max(cell, Math.min(CELL.numbered[0], room));
     const { wide } = this;
     this.upright = this.keyWidth <= wide - 6;
     this.top = Math.ceil(HEADER + (this.upright ? FONT - 8 : this.keyWidth * COS));
@@ -107,7 +109,9 @@ export class MatrixLayout {
     const across = Math.max(keys * wide + beside, ...(this.upright ? [] : ends));
     this.fonts = [fontBeside(cell), fontBeside(wide)];
     this.everyQuery = Math.ceil((this.fonts[0] + 2) / cell);
-    this.everyKey = Math.ceil(Math.max(this.fonts[1] + 2, (this.digits * SMALL) / FONT + 3) / wide);
+    this.everyKey = Math.ceil((this.fonts[1] + 2) / wide);
+    const apart = Math.ceil(((this.digits * SMALL) / FONT + 3) / wide);
+    this.everyPosition = this.everyKey * Math.ceil(apart / this.everyKey);
     this.width = Math.ceil(this.left + across + MARGIN);
     this.height = this.top + queries * cell + MARGIN + below;
   }

@@ -118,15 +118,15 @@ export class MatrixView extends CanvasView {
   update() {
     const { data, stage } = this;
     const shape = String([data.queries.length, data.keys.length]);
+    this.follow();
     if (shape !== this.shape) {
       this.wanted = null;
       this.hovered = null;
-      this.selected = null;
+      this.selected = data.selected ?? null;
       this.tip.hide();
       stage.scrollTo(0, 0);
     }
     this.shape = shape;
-    this.follow();
     stage.ariaLabel = `${data.title}: arrow keys move, Enter selects, Escape clears, + and − zoom`;
     this.place();
     if (this.hovered) this.point(this.hovered, this.pointer);
