@@ -17,6 +17,7 @@ STYLE = f"""
 html {{ font-size: calc(16px * var(--hl-zoom)) !important; }}
 [data-testid="stTextArea"] textarea {{ field-sizing: content; height: auto !important; }}
 {COMPACT}
+.st-key-sentence_box [data-testid="stWidgetLabel"] {{ display: none; }}
 </style>
 """
 """Streamlit's sizes are in rem; our own views and the text in figures follow the magnification."""

@@ -7,7 +7,7 @@ import streamlit as st
 from viz.session import current_theme
 
 COMPACT = """
-.st-key-sentence_box [data-testid="stWidgetLabel"] { display: none; }
+.st-key-sentence_box [data-testid="stColumn"]:last-child [data-testid="stWidgetLabel"] { display: none; }
 .st-key-example .stMarkdownColoredText { display: none; }
 .st-key-introduction [data-testid="stCaptionContainer"] p { font-size: 0.75rem; line-height: 1.35; }
 """
@@ -45,7 +45,13 @@ STYLE = """
   .st-key-brand [data-testid="stCaptionContainer"] p {{ font-size: 0.75rem; line-height: 1.2; }}
   .st-key-sentence_box [data-testid="stHorizontalBlock"] {{ gap: 0.5rem; }}
 }}
-@media (max-width: 767px) {{ {compact} }}
+/* Buttons of one choice that fill several rows are apart, each with an edge all round. */
+@media (max-width: 767px) {{
+  {compact}
+  [data-testid="stButtonGroup"] > div:has(> [data-variant="segmented_control"]) {{ gap: 0.25rem; }}
+  div > [data-variant="segmented_control"] {{ border-radius: 0.5rem; margin: 0; }}
+  [data-variant="segmented_control"][aria-checked="false"] {{ border-color: {muted}66 !important; }}
+}}
 @media (min-width: 768px) {{
   [data-testid="stMainBlockContainer"] {{ padding-left: 3rem; padding-right: 3rem; }}
 }}
@@ -57,6 +63,17 @@ STYLE = """
 }}
 .st-key-section_menu [data-testid="stButtonGroup"] > div {{ flex-wrap: nowrap; overflow-x: auto; }}
 .st-key-section_menu button {{ white-space: nowrap; flex: none; }}
+/* Too wide for the window it scrolls, and fades where it continues. */
+@supports (animation-timeline: scroll()) {{
+  .st-key-section_menu [data-testid="stButtonGroup"] > div {{
+    animation: hl-continues linear both; animation-timeline: scroll(self inline);
+  }}
+}}
+@keyframes hl-continues {{
+  from {{ mask-image: linear-gradient(90deg, #000, #000 calc(100% - 3rem), #0000); }}
+  15%, 85% {{ mask-image: linear-gradient(90deg, #0000, #000 3rem calc(100% - 3rem), #0000); }}
+  to {{ mask-image: linear-gradient(90deg, #0000, #000 3rem); }}
+}}
 @media (max-width: 767px) {{
   .st-key-sections {{ scroll-margin-top: 3.75rem; }}
   [data-testid="stLayoutWrapper"]:has(> .st-key-section_menu) {{ top: 3.75rem; }}

@@ -120,7 +120,7 @@ def _formula(norm: NormNumbers, formula: str, token: int, dimension: int) -> str
     shift = "" if beta is None else f" + ({number(beta[dimension], 4)})"
     return (
         rf"\begin{{gathered}} {formula} \\ "
-        rf"\text{{token }} {token}, d = {dimension}: \quad {number(gamma[dimension], 4)} \cdot "
+        rf"\text{{token }} {token}, d = {dimension}: \\ {number(gamma[dimension], 4)} \cdot "
         rf"\frac{{{centered}}}{{{number(scale, 4)}}}{shift} = {number(result, 4)} \end{{gathered}}"
     )
 

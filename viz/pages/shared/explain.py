@@ -40,15 +40,15 @@ def prose(markdown: str) -> None:
 
 
 def computed_by(function: Callable[..., Any], path: str = "") -> None:
-    """Draw an icon that opens the file, line and function that computed a picture, and its tensor's path."""
+    """Draw a button that opens the file, line and function that computed a picture, and its tensor's path."""
     recorded = f", recorded as `{path}`" if path else ""
     with in_code():
         st.markdown(f"Computed by `{source_of(function)}`{recorded}")
 
 
 def in_code() -> DeltaGenerator:
-    """Draw an icon that opens what is drawn in it: the place in the code."""
-    return st.popover(":material/code:", width="content", type="tertiary", help=IN_CODE)
+    """Draw a small button that opens what is drawn in it: the place in the code."""
+    return st.popover(":material/code: Code", width="content", type="tertiary", help=IN_CODE)
 
 
 @lru_cache(maxsize=256)

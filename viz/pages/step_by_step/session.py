@@ -16,6 +16,7 @@ from viz.figures.labels import visible
 from viz.pages.step_by_step.stages.stage import Stage
 from viz.pages.step_by_step.stages.walk import first_row, stages_of
 from viz.pages.step_by_step.stages.way import Way
+from viz.session import magnification
 from viz.widgets import HEAD, Draw, in_a_row, pick, pick_button
 
 STAGE, SIDE, ROW, SOURCE_ROW = "stage", "side", "row", "source_row"
@@ -45,8 +46,8 @@ def pick_way(loaded: LoadedModel, run: Run) -> Way:
 
 
 def _list(width: int) -> Draw:
-    """Make a function that draws a list of this width."""
-    return st.container(width=width).selectbox
+    """Make a function that draws a list of this width, in pixels of usual type."""
+    return st.container(width=round(width * magnification())).selectbox
 
 
 def _pick_token(way: Way, stack: Stack, key: str, start: int, *, is_drawn: bool) -> int:

@@ -30,7 +30,8 @@ export class ReadingPart {
     this.look = look;
     const said = found ? [div("", ...this.#pattern(found, scene)), ...this.#pairs(found, scene)] : [];
     const { [attn.name]: general } = lookFor;
-    if (general) said.push(div("hl-general hl-quiet", span("hl-look-for", "Look for "), general));
+    if (general)
+      said.push(div("hl-general hl-quiet", span("hl-look-for", "Among these heads, look for "), general));
     this.box.replaceChildren(...said);
   }
 
