@@ -161,6 +161,18 @@ def test_a_shown_scene_has_its_whole_picture_in_the_window(page: Page, app_url: 
     wait_until(page, lambda: picture.evaluate(IS_INSIDE), "a part of the picture is outside the window")
 
 
+def test_a_section_without_a_picture_is_shown_in_words(page: Page, app_url: str) -> None:
+    """Its pictures are folded away: shown alone they would be an empty window."""
+    visit(page, f"{app_url}/decode?section=Confidence")
+    folded = page.get_by_text("The probability of each word")
+    expect(folded).to_be_visible()
+    keep(page, "Look")
+    page.get_by_role("button", name="Show 1 scene").click()
+    expect(page.locator("[data-picture]")).to_have_class(re.compile(r"st-key-section-Confidence\b"))
+    expect(page.get_by_text("of such translations were right")).to_be_in_viewport()
+    expect(folded).to_be_in_viewport()
+
+
 @pytest.mark.slow
 def test_arrow_keys_in_the_viewer_are_the_viewers(page: Page, app_url: str) -> None:
     two_scenes(page, app_url)

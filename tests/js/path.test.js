@@ -125,16 +125,16 @@ function player() {
   /** @type {number[]} */
   const stops = [];
   /** @type {number[]} */
-  const rests = [];
+  const entered = [];
   const made = new Player({
     draw: () => {},
     describe: () => {},
-    rest: () => rests.push(made.step),
+    enter: () => entered.push(made.step),
     stop: () => stops.push(made.step),
   });
   made.take([PROJECTING, MEETING, PROJECTING]);
   made.place(0);
-  return { made, stops, rests };
+  return { made, stops, entered };
 }
 
 test("steps forward and back move, and then nothing runs", () => {
@@ -154,7 +154,7 @@ test("steps forward and back move, and then nothing runs", () => {
 
 test("playing pauses in the middle, resumes there, and stops at the end", () => {
   const clock = browser(false);
-  const { made, stops, rests } = player();
+  const { made, stops, entered } = player();
   made.toggle();
   clock.frame();
   const { t } = made;
@@ -167,7 +167,7 @@ test("playing pauses in the middle, resumes there, and stops at the end", () => 
   clock.read();
   clock.rest();
   assert.deepEqual([made.step, made.isPlaying, stops], [2, false, [1, 2]]);
-  assert.deepEqual(rests, [1], "what follows the path while it plays");
+  assert.deepEqual(entered, [1, 2], "what follows the path while it plays");
 });
 
 test("twice as fast takes half as many frames", () => {

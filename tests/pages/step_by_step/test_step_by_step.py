@@ -110,7 +110,7 @@ def test_a_masked_word_is_the_row_that_is_followed() -> None:
 def test_the_pictures_follow_the_path_and_the_path_the_address(views: Views) -> None:
     app = start()
     data = views.data(PATH)
-    assert data["here"] == "self-norm", "the path begins where the chosen layer does"
+    assert data["here"] == "text", "the path begins with what was typed"
     views.select(app, PATH, "cross-z")
     assert title(app) == "Weights times values"
     assert app.query_params["stage"] == "cross-z"

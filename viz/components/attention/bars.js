@@ -46,16 +46,23 @@ export class Bars {
     this.#pick(List, "head", "Head", numbered("head", attn.heads), choice);
     const views = run.views.map((view) => pair(view, VIEWS[view]));
     this.#pick(Buttons, "view", "View", views, choice);
-    this.#showMore(run, attn, choice);
+    const changed = this.#showMore(run, attn, choice);
     const { view } = this.pickers;
     if (width >= WIDE) this.often.insertBefore(view.box, this.more);
     else this.seldom.prepend(view.box);
+    const summary = width >= WIDE ? "More" : "Views and more";
+    this.summary.textContent = changed ? `${summary}: ${changed}` : summary;
     this.more.hidden = [...this.seldom.children].every(
       (picker) => /** @type {HTMLElement} */ (picker).hidden,
     );
   }
 
-  /** @param {ViewerRun} run @param {import("./run.js").AttentionView} attn @param {Choice} choice */
+  /**
+   * @param {ViewerRun} run
+   * @param {import("./run.js").AttentionView} attn
+   * @param {Choice} choice
+   * @returns {string} what is not as usual
+   */
   #showMore(run, attn, choice) {
     const measures = measuresOf(attn).map((name) => pair(name, MEASURES[name]));
     const orders = run.hasGrid ? ordersOf(run, attn) : [];
@@ -76,7 +83,7 @@ export class Bars {
       const isUsual = picker.box.hidden || choice[/** @type {"by"} */ (name)] === usual;
       return isUsual ? [] : [picker.textOf(choice[/** @type {"by"} */ (name)])];
     });
-    this.summary.textContent = changed.length ? `More: ${changed.join(", ")}` : "More";
+    return changed.join(", ");
   }
 
   /**

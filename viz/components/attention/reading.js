@@ -10,6 +10,8 @@ import { quoted } from "../shared/words.js";
 export const RESTS = 0.5;
 /** A share of a head's attention that is called most of it. */
 const MOST = 0.5;
+/** The least share that is named where nothing gets most of the attention. */
+const WORTH_NAMING = 0.2;
 /** Of a head that aligns: rows that go on along its path, and different keys among the rows' largest. */
 const MOST_OF_PATH = 0.7;
 const SOME = 0.4;
@@ -114,7 +116,12 @@ export function pattern(
   if (path > MOST_OF_PATH && different > SOME && attn.queries !== attn.keys) {
     return "This head aligns the two sentences: most rows look at one token each, and the strongest cells form a path.";
   }
-  return `This head looks at few tokens at a time: the largest weight of a row is ${format(largest, 2)} on average.`;
+  const few = `This head looks at few tokens at a time: the largest weight of a row is ${format(largest, 2)} on average.`;
+  const [most, where] =
+    share > favourite.share
+      ? [share, distance(offset, run.unit)]
+      : [favourite.share, quoted(tokens[favourite.key])];
+  return most > WORTH_NAMING ? `${few} Most, ${percent(most)} of all, goes to ${where}.` : few;
 }
 
 /** @param {number} offset of the key from the query @param {string} unit */

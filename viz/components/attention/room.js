@@ -2,7 +2,7 @@
 // The heights of pictures.
 
 /** Share of the window's height: the chosen picture and its texts should fit in the window. */
-const SHARE = 0.5;
+const SHARE = 0.55;
 /** The same in a scene, whose window has a caption and the picture alone. */
 const SHARE_OF_SCENE = 0.68;
 const LEAST = 360;

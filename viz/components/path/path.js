@@ -39,7 +39,7 @@ class Path extends CanvasView {
     draw: () => this.draw(),
     describe: () => this.describeStep(),
     // The full matrices below follow, also while playing if they can be seen.
-    rest: () =>
+    enter: () =>
       this.root.getBoundingClientRect().bottom < innerHeight && this.selection.report(this.player.step),
     stop: () => this.selection.report(this.player.step, KEY_DELAY),
   });

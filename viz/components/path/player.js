@@ -8,7 +8,7 @@ import { clamp } from "../shared/numbers.js";
  * @typedef {object} Listener
  * @property {() => void} draw after every change of the time
  * @property {() => void} describe when another step begins, or playing starts or ends
- * @property {() => void} rest when a step has been played and the next is about to come
+ * @property {() => void} enter when the next step begins while playing
  * @property {() => void} stop when the user has stopped at a step
  */
 
@@ -40,10 +40,10 @@ export class Player {
   #timer = 0;
 
   /** @param {Listener} listener */
-  constructor({ draw, describe, rest, stop }) {
+  constructor({ draw, describe, enter, stop }) {
     this.draw = draw;
     this.describe = describe;
-    this.onRest = rest;
+    this.onEnter = enter;
     this.onStop = stop;
   }
 
@@ -123,6 +123,7 @@ export class Player {
   /** Begin a step. @param {number} step */
   #enter(step) {
     [this.step, this.t] = [step, isStill() ? 1 : 0];
+    if (this.isPlaying) this.onEnter();
     if (!isStill()) this.#run(1);
     else {
       this.draw();
@@ -154,7 +155,6 @@ export class Player {
     if (this.isPlaying && this.step < this.last) {
       const letters = this.#steps[this.step].sentence.reduce((n, [, text]) => n + text.length, 0);
       const pause = (READING.least + letters * READING.letter) / this.speed;
-      this.onRest();
       this.#timer = Number(setTimeout(() => this.#enter(this.step + 1), pause));
     } else {
       this.isPlaying = false;

@@ -9,6 +9,7 @@ import { isVisiting } from "./visit.js";
 const MAIN = '[data-testid="stMain"]';
 const CHART = '[data-testid="stPlotlyChart"]';
 const DRAWN = `${CHART}, [data-testid^="stBidiComponent"]`;
+const SECTION = '[class*="st-key-section-"]';
 const KEYED = /(?:^|\s)st-key-([\w-]+)/;
 /** Helpers that draw nothing are lower than this, in pixels. */
 const LOWEST = 60;
@@ -36,7 +37,15 @@ function drawn() {
   const found = [...(main()?.querySelectorAll(DRAWN) ?? [])].map((element) =>
     element.closest('[class*="st-key-"]'),
   );
-  return /** @type {HTMLElement[]} */ (found).filter((element) => element && element.offsetHeight > LOWEST);
+  return /** @type {HTMLElement[]} */ (found).filter(
+    (element) => element && element.offsetHeight > LOWEST && !element.closest("details:not([open])"),
+  );
+}
+
+/** What a page shows where its own picture is missing: the first that it has, or a section of text. */
+function substitute() {
+  const section = /** @type {HTMLElement | null | undefined} */ (main()?.querySelector(SECTION));
+  return section ? (drawn().find((own) => section.contains(own)) ?? section) : drawn()[0];
 }
 
 /** The element of a name; a name that is not a picture's leads to the picture after it. @param {string} name */
@@ -122,7 +131,7 @@ export class Picture {
     if (isVisiting()) return;
     const found = this.names?.map(named).find(Boolean);
     const kept = this.element?.isConnected ? this.element : null;
-    const element = found ?? kept ?? (this.isAlone ? drawn()[0] : null) ?? null;
+    const element = found ?? kept ?? (this.isAlone ? substitute() : null) ?? null;
     if (this.isAlone) this.mark(element);
     else element?.scrollIntoView({ block: "center" });
   }

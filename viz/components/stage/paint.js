@@ -149,7 +149,7 @@ function numbers({ pen, colors }, picture, place) {
       });
     return;
   }
-  if (place.wide < 38 || place.tall < 17) return;
+  if (!areLegible(place)) return;
   const shades = ramp(stops(picture, colors));
   const [low, high] = range;
   for (const [i, value] of values.entries()) {
@@ -165,6 +165,9 @@ function numbers({ pen, colors }, picture, place) {
     write(pen, kind === "ids" ? grouped(value) : format(value), at, { font, color, align: "center" });
   }
 }
+
+/** Whether cells have room for their numbers. @param {Place} place */
+const areLegible = ({ wide, tall }) => wide >= 38 && tall >= 17;
 
 /**
  * Paint the axes' titles and the scale.
@@ -187,6 +190,7 @@ function foot({ pen, colors }, picture, place) {
   const start = x + pen.measureText(low).width + 6;
   const width = Math.min(SCALE, room - (start - x) - pen.measureText(high).width - 6);
   if (width < 12) {
+    if (areLegible(place)) return;
     clipped(pen, [x, y + 22, room + 30, 18], () => write(pen, `to ${high}`, [start, y + 30], quiet));
     return;
   }

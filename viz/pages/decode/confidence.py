@@ -86,7 +86,7 @@ def _least_sure(found: Confidence, run: Run, coder: Coder) -> None:
     if not unusual:
         low, high = (f"{pick(word.probability for word in found.words):.0%}" for pick in (min, max))
         between = f"all are right with about {low}" if low == high else f"all lie between {low} and {high}"
-        st.markdown(f"No word stands out: {between}.")
+        st.markdown(f"No word stands out: {between}. {_own_probabilities(run, coder)}")
         return
     lines = []
     for index in unusual[:MOST_LISTED]:
@@ -98,6 +98,15 @@ def _least_sure(found: Confidence, run: Run, coder: Coder) -> None:
     more = len(unusual) - MOST_LISTED
     lines += [f"- and {more:,} more"] if more > 0 else []
     st.markdown("The words that are least likely to be right:\n\n" + "\n".join(lines))
+
+
+def _own_probabilities(run: Run, coder: Coder) -> str:
+    """Set the shares that were measured apart from the probabilities that the model itself gave."""
+    least = min(run.steps, key=lambda step: step.probability)
+    return (
+        "These shares were measured on other sentences. The model's own probabilities are something else: "
+        f"the lowest is {least.probability:.0%}, for {quoted(coder.token(least.token_id))}."
+    )
 
 
 def _alternatives(run: Run, coder: Coder, word: int) -> str:

@@ -29,7 +29,8 @@ def changed_words(sentence: SentenceRun) -> str:
     if before is None or before[0] != sentence.choice or not sentence.run.generated:
         return ""
     typed, written = (differences(old, new) for old, new in zip(before[1:], texts[1:], strict=True))
-    if not typed or _matcher(before[1], sentence.text).ratio() < _SIMILAR:
+    alike = SequenceMatcher(a=_WORD.findall(before[1]), b=_WORD.findall(sentence.text), autojunk=False)
+    if not typed or alike.ratio() < _SIMILAR:
         return ""
     outcome = f": {written}" if written else " nothing"
     return f"Changed since the last sentence: {typed}. In the {target_noun(sentence.loaded)}{outcome}."
@@ -37,10 +38,10 @@ def changed_words(sentence: SentenceRun) -> str:
 
 def differences(before: str, now: str) -> str:
     """The words that differ, as Markdown: "“tired” → “wide”"; "" if there are none."""
-    matcher = _matcher(before, now)
+    old, new = _WORD.findall(before), _WORD.findall(now)
     found = [
-        _difference(" ".join(matcher.a[i:j]), " ".join(matcher.b[k:m]))
-        for what, i, j, k, m in matcher.get_opcodes()
+        _difference(" ".join(old[i:j]), " ".join(new[k:m]))
+        for what, i, j, k, m in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
         if what != "equal"
     ]
     more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
@@ -55,7 +56,3 @@ def _difference(old: str, new: str) -> str:
 
 def _quoted(words: str) -> str:
     return f"“\u2068{escaped(visible(words))}\u2069”"
-
-
-def _matcher(before: str, now: str) -> SequenceMatcher[str]:
-    return SequenceMatcher(a=_WORD.findall(before), b=_WORD.findall(now), autojunk=False)

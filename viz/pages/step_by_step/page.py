@@ -10,7 +10,8 @@ MOST_TOKENS = 40
 
 st.title("Step by step")
 st.markdown(
-    "The path of one token through the model, in the numbers of this run: play it, or go step by step."
+    "The path of one token through the model, up to the choice of the token that comes next, in the numbers "
+    "of this run: play it, or go step by step."
 )
 sentence = sentence_box(most_tokens=MOST_TOKENS)
 if sentence is not None:

@@ -65,7 +65,8 @@ def _pick_token(way: Way, stack: Stack, key: str, start: int, *, is_drawn: bool)
         key=key,
         index=default - start,
         format_func=lambda row: f"{row}: {visible(tokens[row])}",
-        help=f"The token of the {stack} whose path is followed.",
+        help=f"The token of the {stack} whose path is followed"
+        + (", to the choice of the token that comes next." if stack == "decoder" else "."),
         persist_state="session",
     )
 
@@ -108,14 +109,13 @@ def whole_words(way: Way, stack: Stack) -> np.ndarray:
 
 
 def current_stage(stages: Sequence[Stage], way: Way) -> int:
-    """The index of the current stage; at first the one with which the layer shown in detail begins."""
+    """The index of the current stage; for one of the other stack, the first of the layer shown in detail."""
     names = [stage.name for stage in stages]
+    name = remembered(STAGE, names[0])
+    if name in names:
+        return names.index(name)
     layer = f"{way.stack}.layers."
-    first = next(
-        i for i, stage in enumerate(stages) if stage.block.startswith(layer) and not stage.is_summary
-    )
-    name = remembered(STAGE, names[first])
-    return names.index(name) if name in names else first
+    return next(i for i, stage in enumerate(stages) if stage.block.startswith(layer) and not stage.is_summary)
 
 
 def last_move(name: str) -> tuple[str, int]:

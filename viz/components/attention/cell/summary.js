@@ -31,15 +31,19 @@ function explanation(facts) {
   const open = closed.filter((code) => !code).length;
   if (!weights || weight === null) return [];
   if (reason)
-    return [question(), `The mask closes this cell (${withoutMask(reason)}): the weight is exactly 0.`];
-  if (weight < NOTHING) return [question(), "Not masked, only small. ", ...howSmall(facts)];
+    return [
+      question("Why is this zero?"),
+      `The mask closes this cell (${withoutMask(reason)}): the weight is exactly 0.`,
+    ];
+  if (weight < NOTHING) return [question("Why is this so small?"), "It is not masked. ", ...howSmall(facts)];
   const rank = rankOf(weights, key);
   if (open === 1) return ["The only key that is open to this query: all of its weight goes here."];
   const place = rank === 1 ? "The largest" : `Rank ${rank}`;
   return [`${place} among the weights of the row's ${open} open keys.`];
 }
 
-const question = () => h("strong", {}, "Why is this zero? ");
+/** @param {string} text */
+const question = (text) => h("strong", {}, `${text} `);
 
 /** A reason without its prefix. @param {string} reason */
 export const withoutMask = (reason) => reason.replace(/^masked: /, "");

@@ -124,7 +124,7 @@ export function markLabels(scene, [query, key]) {
   if (center < at.left || center > view[0] || key === data.keys.length) return;
   hideColumns(scene, key);
   pen.fillStyle = surface;
-  columnPatch(scene, key, tall, FONT + 4);
+  columnPatch(scene, key, tall, Math.min(FONT + 4, 0.75 * at.wide));
   columnLabel(scene, key, accent, 700);
 }
 

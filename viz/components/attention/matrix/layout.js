@@ -118,7 +118,7 @@ export class MatrixLayout {
 
   /** The distance at which two column labels overlap. */
   get reach() {
-    return this.upright ? 0 : (FONT + 2) / Math.abs(Math.sin(SLANT));
+    return this.upright ? 0 : (FONT - 1) / Math.abs(Math.sin(SLANT));
   }
 
   /**

@@ -44,7 +44,7 @@ def test_a_small_weight_says_how_small_it_is(page: Page, url: str) -> None:
     scores = record.scores[0, 0, query].numpy()
     assert values(view)["below"] == scores.max() - scores[key]
     told = view.locator(".hl-why")
-    expect(told).to_contain_text("Why is this zero? Not masked, only small.")
+    expect(told).to_contain_text("Why is this so small? It is not masked.")
     expect(told).to_contain_text(f"(key {scores.argmax()}, ")
 
 
