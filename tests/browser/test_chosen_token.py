@@ -66,6 +66,15 @@ def test_a_token_of_the_output_is_chosen_in_every_view_and_escape_frees_it(explo
     expect_in_address(page, None)
 
 
+def test_before_a_choice_the_steps_show_what_the_pictures_are_about(explored: Page) -> None:
+    page = explored
+    row, _ = matrix_state(attention(page))["selected"]
+    assert choice(page)["cell"] is None
+    assert row > 0, "or the first step is shown anyway"
+    expect(step(page, TARGET[row])).to_have_attribute("aria-selected", "true")
+    expect(attention(page).locator(".hl-predicted .taken .word")).to_have_text(TARGET[row])
+
+
 def test_a_step_and_a_source_token_choose_their_row_and_their_column(explored: Page) -> None:
     page = explored
     step(page, "visto").click()

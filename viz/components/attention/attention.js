@@ -161,10 +161,11 @@ class AttentionViewer extends View {
     const [encoder, decoder] = /** @type {const} */ (["encoder", "decoder"]).map((stack) =>
       chosenIn(run, choice, stack),
     );
-    if (this.holdsToken) tellChosen({ encoder, decoder });
     this.output.show(run, data.output, decoder);
     this.bars.show(run, choice, this.width);
-    this.panels.show(run, choice, data);
+    const cell = this.panels.show(run, choice, data);
+    if (this.holdsToken)
+      tellChosen({ encoder, decoder, shown: chosenIn(run, { ...choice, cell }, "decoder") });
     if (!run.absent && !this.isAwaited) this.fetching.want(run.missing, this.panels.ahead(run, choice));
   }
 

@@ -73,7 +73,12 @@ export class Panels {
     this.cell = new CellPanel(this.cellBox, change);
   }
 
-  /** @param {ViewerRun} run @param {Choice} choice @param {import("./run.js").RunFrame & import("../shared/frame.js").Frame} data */
+  /**
+   * @param {ViewerRun} run
+   * @param {Choice} choice
+   * @param {import("./run.js").RunFrame & import("../shared/frame.js").Frame} data
+   * @returns {import("./choice.js").Cell} the cell that the pictures are about
+   */
   show(run, choice, data) {
     const scene = this.scene(run, choice, data.colors);
     const isWide = choice.view === "head" && this.parts.head.isWide(choice);
@@ -95,6 +100,7 @@ export class Panels {
     if (data.detail) this.predicted.show(scene, data.output?.how ?? "");
     this.cellBox.hidden = !data.detail || choice.view !== "head";
     if (!this.cellBox.hidden) this.cell.show(scene);
+    return scene.cell;
   }
 
   /** @param {ViewerRun} run @param {Choice} choice @param {import("../shared/color.js").Colors} colors @returns {Scene} */

@@ -41,7 +41,8 @@ class DecodingSteps extends View {
   build() {
     this.list.onkeydown = (event) => this.press(event);
     this.root.append(this.list, this.before, this.bars);
-    this.ignore = onChosen(() => this.data && this.choose(this.chosenOnPage));
+    const isChosen = () => typeof chosenToken()[this.stack] === "number";
+    this.ignore = onChosen(() => this.data && this.choose(this.chosenOnPage, isChosen()));
   }
 
   end() {
@@ -60,9 +61,10 @@ class DecodingSteps extends View {
     return this.data.positions ? "encoder" : "decoder";
   }
 
-  /** The step of the token that is chosen on the page; the current one if none is. */
+  /** The step of the token that is chosen on the page, or that its pictures are about; else the current one. */
   get chosenOnPage() {
-    const step = this.places.indexOf(chosenToken()[this.stack] ?? -1);
+    const { [this.stack]: chosen, shown } = chosenToken();
+    const step = this.places.indexOf(chosen ?? (this.stack === "decoder" ? shown : null) ?? -1);
     return step < 0 ? this.chosen : step;
   }
 
@@ -82,11 +84,12 @@ class DecodingSteps extends View {
     chooseToken(this.stack, this.places[step]);
   }
 
-  /** @param {number} step */
-  choose(step) {
+  /** @param {number} step @param {boolean} isSaid to screen readers */
+  choose(step, isSaid = true) {
     if (step === this.chosen) return;
     this.chosen = step;
     this.draw();
+    if (!isSaid) return;
     const { steps, taken, positions } = this.data;
     const place = positions ? `position ${positions[step]}` : `step ${step}`;
     this.say(`${place}: ${taken} ${steps[step].word}, ${percent(steps[step].probability)}`);

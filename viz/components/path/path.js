@@ -132,12 +132,20 @@ class Path extends CanvasView {
     this.draw();
   }
 
+  /** The height of this step, and of the one before while it turns into this; while playing nothing jumps. */
+  heightNow() {
+    const { step, t, isPlaying } = this.player;
+    if (isPlaying || "showing" in document.documentElement.dataset) return this.height;
+    const own = this.scenes.slice(t < 1 ? Math.max(0, step - 1) : step, step + 1);
+    return Math.max(...own.map(({ height }) => height)) + 6;
+  }
+
   draw() {
     if (!this.width || !this.painter) return;
     const { steps } = this.data;
-    const pen = prepare(this.canvas, this.width, this.height);
-    pen.translate(3, 3);
     const { step: i, t } = this.player;
+    const pen = prepare(this.canvas, this.width, this.heightNow());
+    pen.translate(3, 3);
     const before = i ? { step: steps[i - 1], scene: this.scenes[i - 1] } : null;
     const now = { step: steps[i], scene: this.scenes[i] };
     this.painter.paint(pen, now, before, moment(now.step, now.scene, before?.scene ?? null, t), t);

@@ -75,6 +75,7 @@ export class Player {
   toggle() {
     if (this.isPlaying) {
       this.stop();
+      this.draw();
       this.describe();
       this.onStop();
     } else if (!isStill()) {
@@ -158,6 +159,7 @@ export class Player {
       this.#timer = Number(setTimeout(() => this.#enter(this.step + 1), pause));
     } else {
       this.isPlaying = false;
+      this.draw();
       this.onStop();
     }
     this.describe();

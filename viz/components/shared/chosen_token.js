@@ -2,7 +2,11 @@
 // The chosen token of a page: its views are separate scripts, which agree on it through the document.
 
 /** @typedef {"encoder" | "decoder"} Stack */
-/** @typedef {Partial<Record<Stack, number | null>>} Chosen the position in each stack; a decoder's position stands for the token written there */
+/**
+ * The chosen position in each stack; a decoder's position stands for the token written there. `shown` is the decoder's
+ * position that the pictures are about while none is chosen.
+ * @typedef {Partial<Record<Stack | "shown", number | null>>} Chosen
+ */
 
 const CHOOSE = "headlight-choose";
 const CHOSEN = "headlight-chosen";
