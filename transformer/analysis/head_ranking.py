@@ -90,11 +90,12 @@ def readability(weights: NDArray[np.float32], left_out: Sequence[int]) -> NDArra
         (H,), from 0 to 1.
     """
     n_heads, n_queries, n_keys = weights.shape
-    n_ordinary = n_keys - len(set(left_out))
+    is_left_out = torch.isin(torch.arange(n_keys), torch.tensor(left_out))
+    n_ordinary = n_keys - int(is_left_out.sum())
     if not n_ordinary:
         return np.zeros(n_heads, np.float32)
     seen = torch.tensor(weights)  # in torch: numpy takes six times as long
-    seen[..., list(left_out)] = -1.0
+    seen[..., is_left_out] = -1.0
     largest, favourites = seen.max(dim=-1)  # (H, Q) each
     different = torch.tensor([len(own.unique()) for own in favourites])
     scores: NDArray[np.float32] = (largest.mean(dim=-1) * different / min(n_queries, n_ordinary)).numpy()

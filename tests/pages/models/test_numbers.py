@@ -143,7 +143,7 @@ NORM_POSITIONS = {
 @pytest.mark.parametrize("kind", NORM_POSITIONS)
 def test_a_norm_s_formula_can_be_calculated_again(kind: str) -> None:
     app = opened(kind, "layer_norm", norm_dimension="4")
-    formula = next(text for text in formulas(app) if r"\gamma_d" in text).split(r"\quad ")[1]
+    formula = next(text for text in formulas(app) if r"\gamma_d" in text).split(r": \\ ")[1]
     found = re.fullmatch(
         rf"{NUMBER} \\cdot \\frac\{{(.*?)\}}\{{{NUMBER}\}}(.*) = {NUMBER} \\end\{{gathered\}}", formula
     )

@@ -1,10 +1,10 @@
 import json
-import time
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.tokens import Doc
 
 from transformer.errors import TextError
 from transformer.text.coder import SentenceCoder
@@ -93,16 +93,21 @@ def test_a_long_run_is_cut_into_pieces() -> None:
 
 @pytest.mark.parametrize("piece", ["a", "'", "(", "😀", "the raccoon. ", "\ud800", "l'"])
 @pytest.mark.parametrize("tokenizer", [ENGLISH, ITALIAN], ids=["English", "Italian"])
-def test_time_is_linear_in_the_length(tokenizer: WordTokenizer, piece: str) -> None:
-    """20 times the text takes about 20 times the CPU time; a quadratic tokenizer would take 400 times."""
+def test_the_work_is_linear_in_the_length(
+    tokenizer: WordTokenizer, piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rules, which take quadratic time, get every character once, and never many at a time."""
+    rules, lengths = tokenizer._rules, list[int]()
 
-    def seconds(n_characters: int) -> float:
-        text = (piece * n_characters)[:n_characters]
-        began = time.process_time()
-        tokenizer.words(text)
-        return time.process_time() - began
+    def counted(run: str) -> Doc:
+        lengths.append(len(run))
+        return rules(run)
 
-    assert seconds(20_000) < 100 * min(seconds(1_000) for _ in range(5))
+    monkeypatch.setattr(tokenizer, "_rules", counted)
+    text = (piece * 20_000)[:20_000]
+    tokenizer.words(text)
+    assert sum(lengths) == len(clean(text).replace(" ", ""))
+    assert max(lengths) <= LONGEST_WORD
 
 
 @pytest.mark.parametrize("language", ["de", "es", "fr"])
