@@ -69,6 +69,9 @@ test("rows that look here and there form no path", () => {
 test("of other heads the largest weight of a row is said", () => {
   const few = scene(mostly([0, 0, 1, 1, 4], 0.6), { queries: "encoder" });
   assert.match(said(few), /looks at few tokens at a time: the largest weight of a row is 0\.60/);
+  assert.match(said(few), /The largest part, 30\.0 %, goes to the word itself\.$/);
+  const crossed = scene(mostly([3, 0, 3, 0, 2], 0.8));
+  assert.match(said(crossed), /The largest part, [\d.]+ %, goes to “/);
 });
 
 test("the strongest cells are those of ordinary words, the largest first", () => {

@@ -86,6 +86,9 @@ def test_a_similar_sentence_says_what_changed() -> None:
     assert changed in plain(texts(app))
     app.run()
     assert changed in plain(texts(app)), "as long as this sentence is shown"
+    app.text_input(key="text").set_value("yesterday i saw a cat").run()
+    app.text_input(key="text").set_value("Yesterday i saw a cat").run()
+    assert "In the translation nothing changed." in texts(app)
     app.text_input(key="text").set_value("the house is red.").run()
     assert "Changed since" not in texts(app), "nothing to compare"
 

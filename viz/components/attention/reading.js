@@ -117,11 +117,10 @@ export function pattern(
     return "This head aligns the two sentences: most rows look at one token each, and the strongest cells form a path.";
   }
   const few = `This head looks at few tokens at a time: the largest weight of a row is ${format(largest, 2)} on average.`;
-  const [most, where] =
-    share > favourite.share
-      ? [share, distance(offset, run.unit)]
-      : [favourite.share, quoted(tokens[favourite.key])];
-  return most > WORTH_NAMING ? `${few} Most, ${percent(most)} of all, goes to ${where}.` : few;
+  const most = Math.max(share, favourite.share);
+  if (most <= WORTH_NAMING) return few;
+  const where = share === most ? distance(offset, run.unit) : quoted(tokens[favourite.key]);
+  return `${few} The largest part, ${percent(most)}, goes to ${where}.`;
 }
 
 /** @param {number} offset of the key from the query @param {string} unit */

@@ -186,11 +186,12 @@ function foot({ pen, colors }, picture, place) {
   if (!isColored(picture)) return;
   const [low, high] = range.map((end) => format(end));
   const room = place.full - place.labels;
-  write(pen, low, [x, y + 30], quiet);
   const start = x + pen.measureText(low).width + 6;
   const width = Math.min(SCALE, room - (start - x) - pen.measureText(high).width - 6);
+  // Where the scale has no room, legible numbers need none.
+  if (width < 12 && areLegible(place)) return;
+  write(pen, low, [x, y + 30], quiet);
   if (width < 12) {
-    if (areLegible(place)) return;
     clipped(pen, [x, y + 22, room + 30, 18], () => write(pen, `to ${high}`, [start, y + 30], quiet));
     return;
   }

@@ -32,7 +32,7 @@ def changed_words(sentence: SentenceRun) -> str:
     alike = SequenceMatcher(a=_WORD.findall(before[1]), b=_WORD.findall(sentence.text), autojunk=False)
     if not typed or alike.ratio() < _SIMILAR:
         return ""
-    outcome = f": {written}" if written else " nothing"
+    outcome = f": {written}" if written else " nothing changed"
     return f"Changed since the last sentence: {typed}. In the {target_noun(sentence.loaded)}{outcome}."
 
 
