@@ -15,6 +15,10 @@ class CheckpointError(ValueError):
     """The model can't be opened."""
 
 
+class EditError(ValueError):
+    """A tensor of a run can't be edited as asked."""
+
+
 _LONGEST_SHOWN = 80
 
 

@@ -14,7 +14,7 @@ from tests.support.crosses import full
 from tests.support.models import tiny_model
 from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
-from transformer.model.trace import Recorder
+from transformer.model.trace import Editor, Recorder
 from transformer.run import OnStep, Run, run_sentence
 from viz.run_cache import RunCache
 
@@ -198,8 +198,8 @@ def test_one_persons_edit_never_reaches_another() -> None:
     path = "decoder.layers.0.cross_attn.weights"
 
     def run(edited: bool) -> torch.Tensor:
-        recorder = Recorder(edits={path: torch.zeros_like} if edited else {})
-        return model(src, tgt, tap=recorder)
+        edits = {path: torch.zeros_like} if edited else {}
+        return model(src, tgt, tap=Editor(edits, Recorder()))
 
     with ThreadPoolExecutor(8) as people:
         outputs = list(people.map(run, [bool(i % 2) for i in range(64)]))

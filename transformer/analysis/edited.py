@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.decoding.greedy import next_token_probabilities
 from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
-from transformer.model.trace import Edit, Recorder, Stack
+from transformer.model.trace import Edit, Editor, Recorder, Stack
 from transformer.model_input import padded
 from transformer.run import Run
 
@@ -26,7 +26,7 @@ def edited_records(
     Args:
         loaded: the model.
         run: the run with the source and target to read.
-        edits: path -> function applied to the tensor at that path; see `Recorder`.
+        edits: path -> function applied to the tensor at that path; see `Editor`.
         padding: number of padding tokens after the source, as in a batch with a longer sentence; without an
             encoder, after the prompt and its continuation. The model must have a padding id.
     """
@@ -34,8 +34,8 @@ def edited_records(
     longer = ids[0] if ids[0] is not None else ids[1]
     assert longer is not None
     longer += [loaded.model.config.pad_id] * padding
-    recorder = Recorder(edits)
-    loaded.model(*(_batch(loaded, row) for row in ids), tap=recorder)
+    recorder = Recorder()
+    loaded.model(*(_batch(loaded, row) for row in ids), tap=Editor(edits, recorder))
     return {path: tensor.cpu() for path, tensor in recorder.records.items()}
 
 

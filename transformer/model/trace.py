@@ -1,8 +1,9 @@
 """The tap: one mechanism to record and change every tensor of a run.
 
 Every forward takes a tap, calls it with each tensor and its name, and continues with the tensor that it
-returns. `NO_TAP` returns the tensor itself; a `Recorder` edits and stores it. `tap.at(scope)` is the tap of a
-submodule, so that the path of a recorded tensor begins with its module's path, as parameter names do.
+returns. `NO_TAP` returns the tensor itself, a `Recorder` stores it, an `Editor` changes it. `tap.at(scope)`
+is the tap of a submodule, so that the path of a recorded tensor begins with its module's path, as parameter
+names do.
 """
 
 from __future__ import annotations
@@ -45,31 +46,20 @@ NO_TAP: Tap = _NoTap()
 
 
 class Recorder:
-    """Stores every tensor by its path, after applying the edit for that path.
+    """Stores every tensor by its path.
 
     Args:
-        edits: path -> function that maps the tensor to one of the same shape. It gets a copy that it may
-            change in place: the tensor itself may be shared with earlier records or the model.
         keep: decides by path what is stored; by default everything. Storing less saves memory.
     """
 
-    def __init__(
-        self, edits: Mapping[str, Edit] | None = None, keep: Callable[[str], bool] | None = None
-    ) -> None:
+    def __init__(self, keep: Callable[[str], bool] | None = None) -> None:
         self.records: dict[str, Tensor] = {}
-        self._edits = dict(edits or {})
         self._keep = keep
         self._scope = ""
 
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
-        """Apply any edit, store the tensor and return it."""
+        """Store the tensor and return it."""
         path = self._scope + name
-        if path in self._edits:
-            edited = self._edits[path](tensor.clone())
-            if edited.shape != tensor.shape:
-                shapes = f"from {tuple(tensor.shape)} to {tuple(edited.shape)}"
-                raise ValueError(f"The edit of {path} changed its shape {shapes}: it must keep it.")
-            tensor = edited
         if self._keep is None or self._keep(path):
             self.records[path] = tensor.detach()
         return tensor
@@ -77,8 +67,50 @@ class Recorder:
     def at(self, scope: str | int) -> Recorder:
         """The same recorder for a submodule."""
         inner = Recorder.__new__(Recorder)
-        inner.records, inner._edits, inner._keep = self.records, self._edits, self._keep
+        inner.records, inner._keep = self.records, self._keep
         inner._scope = f"{self._scope}{scope}."
+        return inner
+
+
+class Editor:
+    """Edits tensors by their path and passes them to an inner tap; modules without edits get that alone.
+
+    Args:
+        edits: path -> function that maps the tensor to one of the same shape. It gets a copy that it may
+            change in place: the tensor itself may be shared with earlier records or the model.
+        tap: the inner tap.
+
+    Attributes:
+        reached: paths of the edits that were applied.
+    """
+
+    def __init__(self, edits: Mapping[str, Edit], tap: Tap = NO_TAP) -> None:
+        self.reached: set[str] = set()
+        self._edits = dict(edits)
+        self._tap = tap
+        self._scope = ""
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        """Apply any edit and pass the tensor on."""
+        path = self._scope + name
+        if path in self._edits:
+            edited = self._edits[path](tensor.clone())
+            if edited.shape != tensor.shape:
+                shapes = f"from {tuple(tensor.shape)} to {tuple(edited.shape)}"
+                raise ValueError(f"The edit of {path} changed its shape {shapes}: it must keep it.")
+            self.reached.add(path)
+            tensor = edited
+        return self._tap(name, tensor)
+
+    def at(self, scope: str | int) -> Tap:
+        """The same editor for a submodule, or the inner tap for one without edits."""
+        scope_path = f"{self._scope}{scope}."
+        inner_tap = self._tap.at(scope)
+        if not any(path.startswith(scope_path) for path in self._edits):
+            return inner_tap
+        inner = Editor.__new__(Editor)
+        inner.reached, inner._edits = self.reached, self._edits
+        inner._tap, inner._scope = inner_tap, scope_path
         return inner
 
 

@@ -6,27 +6,27 @@ import torch
 
 from tests.support.models import tiny_model
 from transformer.analysis.changes import changes, distance, first_parted, head_changes
-from transformer.model.trace import Recorder, Trace
+from transformer.model.trace import Edit, Editor, Recorder, Trace
 
 SRC, TGT = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 5, 6]])
 WEIGHTS = "encoder.layers.1.self_attn.weights"
 
 
-def trace(edits: Recorder | None = None) -> Trace:
-    recorder = edits or Recorder()
+def trace(edits: dict[str, Edit] | None = None) -> Trace:
+    recorder = Recorder()
     with torch.inference_mode():
-        tiny_model().model(SRC, TGT, recorder)
+        tiny_model().model(SRC, TGT, Editor(edits or {}, recorder))
     return Trace(recorder.records, ["a b c d".split()], ["x y z".split()])
 
 
-def flat(head: int) -> Recorder:
+def flat(head: int) -> dict[str, Edit]:
     """Edits that make one head of the encoder's layer 1 uniform."""
 
     def edit(weights: torch.Tensor) -> torch.Tensor:
         weights[:, head] = 1 / weights.shape[-1]
         return weights
 
-    return Recorder({WEIGHTS: edit})
+    return {WEIGHTS: edit}
 
 
 def test_a_run_does_not_differ_from_itself() -> None:

@@ -29,7 +29,7 @@ from tests.transformer.model.forms import any_model
 from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.request import DecodingRequest
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.trace import NO_TAP, Recorder
+from transformer.model.trace import NO_TAP, Editor, Recorder
 from transformer.model.transformer import Transformer
 
 TOLERANCE = 1e-12
@@ -191,7 +191,7 @@ def test_a_relative_bias_is_recorded_in_each_layer_and_is_a_part_of_the_scores()
         assert deviation(trace[f"{path}.scores"], q @ k.mT / 22**0.5 + bias) < TOLERANCE
     assert "decoder.layers.0.cross_attn.position_bias" not in trace
     assert model.encoder.relative_bias is not model.decoder.relative_bias
-    zeroed = Recorder({f"encoder.layers.{i}.self_attn.position_bias": torch.zeros_like for i in range(2)})
+    zeroed = Editor({f"encoder.layers.{i}.self_attn.position_bias": torch.zeros_like for i in range(2)})
     assert deviation(model(src, tgt, tap=zeroed), model(src, tgt)) > 1e-3
 
 

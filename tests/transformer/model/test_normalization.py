@@ -9,7 +9,7 @@ from torch.nn.functional import layer_norm, rms_norm
 
 from tests.transformer.model.core import deviation, tiny_config
 from transformer.model.normalization import LayerNorm, RMSNorm, UnbiasedLayerNorm, norm_of
-from transformer.model.trace import Recorder, Trace
+from transformer.model.trace import Editor, Recorder, Trace
 
 BATCH, TOKENS, D_MODEL = 2, 5, 11
 
@@ -73,7 +73,7 @@ def test_equal_numbers_give_beta() -> None:
 
 def test_the_tap_can_freeze_the_scale() -> None:
     norm, x = random_norm(), tokens()
-    frozen = norm(x, Recorder({"scale": torch.ones_like}))
+    frozen = norm(x, Editor({"scale": torch.ones_like}))
     expected = norm.gamma * (x - x.mean(dim=-1, keepdim=True)) + norm.beta
     assert deviation(frozen, expected) < 1e-6
 

@@ -31,7 +31,7 @@ from tests.transformer.model.core import (
     trace_of,
     with_pair,
 )
-from transformer.model.trace import Recorder
+from transformer.model.trace import Editor, Recorder
 from transformer.model.transformer import SequenceTooLongError, Transformer
 
 TOLERANCE = 1e-12
@@ -175,7 +175,7 @@ def test_ablating_a_head_is_zeroing_its_columns_of_w_o(path: str, head: int) -> 
         z[:, head] = 0.0
         return z
 
-    ablated = model(src, tgt, tap=Recorder({f"{path}.z": ablate}))
+    ablated = model(src, tgt, tap=Editor({f"{path}.z": ablate}))
     without = copy.deepcopy(model)
     columns = slice(head * model.config.d_head, (head + 1) * model.config.d_head)
     with torch.no_grad():

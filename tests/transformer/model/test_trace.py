@@ -21,7 +21,7 @@ from tests.transformer.model.core import (
     trace_of,
     with_pair,
 )
-from transformer.model.trace import NO_TAP, Recorder, Trace
+from transformer.model.trace import NO_TAP, Editor, Recorder, Trace
 from transformer.model.transformer import Transformer
 
 HEADS, D_HEAD, D_MODEL = 3, 22, 66
@@ -219,8 +219,9 @@ def test_records_hold_no_graph() -> None:
 
 def test_keep_chooses_what_is_stored() -> None:
     model = tiny_transformer()
-    recorder = Recorder(edits={"encoder.layers.0.resid_pre": torch.zeros_like}, keep=lambda p: "weights" in p)
-    logits = model(*batch(model.config), tap=recorder)
+    recorder = Recorder(keep=lambda p: "weights" in p)
+    edits = {"encoder.layers.0.resid_pre": torch.zeros_like}
+    logits = model(*batch(model.config), tap=Editor(edits, recorder))
     assert len(recorder.records) == 2 + 2 * 3
     assert all(path.endswith(".weights") for path in recorder.records)
     assert deviation(logits, model(*batch(model.config))) > 1e-2, "an edit needs no record"
@@ -253,8 +254,12 @@ def test_no_tapped_tensor_is_written_into(norm_position: str, training: bool) ->
 
 def test_an_edit_is_recorded_and_gone_on_with() -> None:
     model, src, tgt = with_pair(tiny_transformer())
-    recorder = Recorder({"decoder.layers.1.cross_attn.weights": lambda w: torch.full_like(w, 1 / SRC_LENGTH)})
-    model(src, tgt, tap=recorder)
+    recorder = Recorder()
+    editor = Editor(
+        {"decoder.layers.1.cross_attn.weights": lambda w: torch.full_like(w, 1 / SRC_LENGTH)}, recorder
+    )
+    model(src, tgt, tap=editor)
+    assert editor.reached == {"decoder.layers.1.cross_attn.weights"}
     edited, plain = Trace(recorder.records), trace_of(model, src, tgt)
     record = edited.attention("decoder", 1, "cross_attn")
     assert torch.equal(record.weights, torch.full_like(record.weights, 1 / SRC_LENGTH))
@@ -277,7 +282,7 @@ def test_every_path_can_be_edited() -> None:
     model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
     for path in plain:
-        edited = model(src, tgt, tap=Recorder({path: changed}))
+        edited = model(src, tgt, tap=Editor({path: changed}))
         assert deviation(edited, plain["logits"]) > 1e-4, path
 
 
@@ -287,18 +292,18 @@ def test_one_run_patched_into_another() -> None:
     other = random_ids(29, *src.shape, seed=7)
     other[1, 4:] = 0
     memory = trace_of(model, other, tgt)["encoder.layers.1.resid_post"]
-    patched = model(src, tgt, tap=Recorder({"encoder.layers.1.resid_post": lambda _: memory}))
+    patched = model(src, tgt, tap=Editor({"encoder.layers.1.resid_post": lambda _: memory}))
     assert deviation(patched, model(other, tgt)) < 1e-5
 
 
 def test_an_edit_that_changes_the_shape_is_refused() -> None:
     model = tiny_transformer()
-    recorder = Recorder({"encoder.layers.0.self_attn.weights": lambda w: w.mean(dim=1, keepdim=True)})
+    editor = Editor({"encoder.layers.0.self_attn.weights": lambda w: w.mean(dim=1, keepdim=True)})
     with pytest.raises(
         ValueError,
         match=r"encoder.layers.0.self_attn.weights changed its shape from \(2, 3, 7, 7\) to \(2, 1, 7, 7\)",
     ):
-        model(*batch(model.config), tap=recorder)
+        model(*batch(model.config), tap=editor)
 
 
 @pytest.mark.parametrize(
@@ -308,8 +313,8 @@ def test_an_edit_may_write_into_its_tensor(path: str) -> None:
     """Neither the model, nor earlier records, nor the mask of the next layer change."""
     model, src, tgt = with_pair(tiny_transformer())
     plain = trace_of(model, src, tgt)
-    recorder = Recorder({path: lambda x: x.zero_()})
-    model(src, tgt, tap=recorder)
+    recorder = Recorder()
+    model(src, tgt, tap=Editor({path: lambda x: x.zero_()}, recorder))
     assert not recorder.records[path].any()
     paths = list(plain)
     for earlier in paths[: paths.index(path)]:
@@ -328,9 +333,9 @@ def test_users_who_share_a_model_do_not_share_a_run() -> None:
 
     def run(user: int) -> dict[str, Tensor]:
         edits = {"encoder.layers.0.self_attn.z": torch.zeros_like} if user % 2 else {}
-        recorder = Recorder(edits)
+        recorder = Recorder()
         with torch.inference_mode():
-            model(sources[user], targets[user], tap=recorder)
+            model(sources[user], targets[user], tap=Editor(edits, recorder))
         return recorder.records
 
     alone = [run(user) for user in range(8)]
