@@ -13,6 +13,7 @@ TITLES: Mapping[str, str] = {
     "explore": "Explore",
     "step-by-step": "Step by step",
     "decode": "Decode",
+    "why": "Why",
     "positions": "Positions",
     "masks": "Masks",
     "layer-norm": "Layer norm",
@@ -24,7 +25,7 @@ TITLES: Mapping[str, str] = {
 """The pages that show a model, by path, in the order of the navigation."""
 SCENES, SCENES_TITLE = "scenes", "Scenes"
 GROUPS: Mapping[str, Sequence[str]] = {
-    "Look": ("explore", "step-by-step", "decode", "positions", "masks", "layer-norm"),
+    "Look": ("explore", "step-by-step", "decode", "why", "positions", "masks", "layer-norm"),
     "Learn": ("learn", "lab", SCENES),
     "Check": ("checkpoint", "training"),
 }

@@ -1,22 +1,25 @@
-"""The latest runs, shared by all users: each is computed once, however many request it at the same time."""
+"""The latest runs and answers, shared by all users: each is computed once, however many ask at a time."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from cachetools import LRUCache
 
-from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
-from transformer.model.trace import Trace
-from transformer.run import OnStep, Run
+from transformer.run import Run
 
+OnReport = Callable[[Any, int], None]
+"""Called while a run is computed, with the latest step (a `DecodingStep`, or a count) and the most steps."""
 LOOK_EVERY = 0.1
 """Seconds between two checks of a computation that another user started."""
+_LEAF = 64
+"""Bytes assumed for a number or a short text."""
 TOO_LARGE = (
     "The device's memory is too small for this sentence. Type a shorter one, or choose another device in the "
     "sidebar."
@@ -30,14 +33,14 @@ class _Flight:
     landed: threading.Event = field(default_factory=threading.Event)
     run: Any = None
     error: Exception | None = None
-    latest: tuple[DecodingStep, int] | None = None
+    latest: tuple[Any, int] | None = None
 
 
 class RunCache:
-    """The latest runs, up to a total size of their recorded tensors in bytes; thread-safe."""
+    """The latest runs, and what was computed from them, up to a total size in bytes; thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._runs: LRUCache[Any, Run | Trace] = LRUCache(max_bytes, getsizeof=_size)
+        self._runs: LRUCache[Any, Any] = LRUCache(max_bytes, getsizeof=_size)
         self._flights: dict[Any, _Flight] = {}
         self._lock = threading.Lock()
 
@@ -50,7 +53,7 @@ class RunCache:
         """
         return self.get_by_steps(key, lambda _: compute(), on_step=None)
 
-    def get_by_steps(self, key: Any, compute: Callable[[OnStep], Any], on_step: OnStep | None) -> Any:
+    def get_by_steps(self, key: Any, compute: Callable[[OnReport], Any], on_step: OnReport | None) -> Any:
         """Like `get`; `on_step` receives each step, or only the latest ones of another user's computation.
 
         An exception of `on_step` ends only this user's wait.
@@ -72,9 +75,9 @@ class RunCache:
                 return flight.run
 
     def _fly(
-        self, key: Any, flight: _Flight, compute: Callable[[OnStep], Any], on_step: OnStep | None
+        self, key: Any, flight: _Flight, compute: Callable[[OnReport], Any], on_step: OnReport | None
     ) -> Any:
-        def report(step: DecodingStep, limit: int) -> None:
+        def report(step: Any, limit: int) -> None:
             flight.latest = (step, limit)
             if on_step is not None:
                 on_step(step, limit)
@@ -108,7 +111,7 @@ class RunCache:
                     del kept[key]
 
 
-def _wait(flight: _Flight, on_step: OnStep | None) -> None:
+def _wait(flight: _Flight, on_step: OnReport | None) -> None:
     reported = None
     while not flight.landed.wait(LOOK_EVERY):
         latest = flight.latest
@@ -117,6 +120,16 @@ def _wait(flight: _Flight, on_step: OnStep | None) -> None:
             reported = latest
 
 
-def _size(run: Run | Trace) -> int:
-    trace = run.trace if isinstance(run, Run) else run
-    return sum(tensor.nbytes for tensor in trace.values())
+def _size(value: Any) -> int:
+    """Bytes of the tensors and arrays in a value; other leaves are counted roughly."""
+    if isinstance(value, Run):
+        return _size(value.trace)
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    if is_dataclass(value):
+        return _size(vars(value))
+    if isinstance(value, list | tuple):
+        return sum(map(_size, value))
+    return _LEAF

@@ -1,0 +1,121 @@
+"""What the page is asked: a word of the output, alone or rather than a rival."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from transformer.analysis.interventions.outcomes import OnProgress
+from transformer.analysis.interventions.questions import (
+    Question,
+    against,
+    against_next_best,
+    word_questions,
+)
+from transformer.errors import SentenceError
+from transformer.loaded import LoadedModel
+from transformer.run import Run
+from viz import address
+from viz.pages.shared.literal_text import escaped, refused
+from viz.pages.shared.sentence import SentenceRun
+from viz.pages.shared.waiting import with_progress
+from viz.session import run_cache
+from viz.theme import Theme
+from viz.widgets import pick_button
+
+Result = TypeVar("Result")
+WORD, VERSUS, RIVAL = "word", "versus", "rival"
+"""Names of the choices in the address."""
+ALONE, NEXT_BEST, TYPED = "alone", "next best", "typed"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about a sentence's run: made once per run of the page, and passed to each section.
+
+    Attributes:
+        sentence: the sentence and its run.
+        questions: one per word of the output, by log-probability.
+        question: the one that the user asks, possibly against a rival.
+    """
+
+    sentence: SentenceRun
+    questions: tuple[Question, ...]
+    question: Question
+
+    @property
+    def loaded(self) -> LoadedModel:
+        """The model."""
+        return self.sentence.loaded
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self.sentence.run
+
+    @property
+    def theme(self) -> Theme:
+        """The colours of the user's browser."""
+        return self.sentence.theme
+
+    def answer(self, key: Hashable, doing: str, compute: Callable[[OnProgress], Result]) -> Result:
+        """A value computed once for this sentence and shared; a long wait shows a progress bar.
+
+        Args:
+            key: identifies the value among those of the sentence; with the question, if it depends on it.
+            doing: the text of the progress bar, such as "Switching off heads".
+            compute: computes the value; it gets a function that reports progress.
+        """
+
+        def get(report: OnProgress) -> Any:
+            return run_cache().get_by_steps(("why", *self.sentence.key, key), compute, report)
+
+        result: Result = with_progress(doing, get)
+        return result
+
+
+def ask(sentence: SentenceRun) -> Asked | None:
+    """Draw the pickers of the word and its rival; None, with a note on the page, if nothing can be asked."""
+    questions = tuple(word_questions(sentence.loaded, sentence.run))
+    with st.container(key="question", gap="xsmall"):
+        labels = {place: escaped(question.label) for place, question in enumerate(questions)}
+        word = pick_button(
+            st.container(width="content").pills, "Why this word?", labels, _first_word(questions), key=WORD
+        )
+        question = _with_rival(sentence, questions[word])
+    return None if question is None else Asked(sentence, questions, question)
+
+
+def _first_word(questions: tuple[Question, ...]) -> int:
+    """The last word before the end and its full stop: usually the one that depends on most."""
+    words = [place for place, one in enumerate(questions) if any(map(str.isalpha, one.label))]
+    words = [place for place in words if not questions[place].label.startswith("<")]
+    return words[-1] if words else 0
+
+
+def _with_rival(sentence: SentenceRun, question: Question) -> Question | None:
+    loaded, run = sentence.loaded, sentence.run
+    best = against_next_best(loaded, run, question)
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    labels = {
+        NEXT_BEST: f"rather than {escaped(best.rival)} (the next best)",
+        ALONE: "alone (its probability)",
+        TYPED: "rather than …",
+    }
+    versus = pick_button(left.segmented_control, "Compared with", labels, key=VERSUS)
+    if versus == ALONE:
+        return question
+    if versus == NEXT_BEST:
+        return best
+    rival = right.text_input("Another word", key=RIVAL, bind="query-params", placeholder="Type a word")
+    if not address.as_typed(rival).strip():
+        st.info("Type the word that the model could have written instead.")
+        return None
+    try:
+        return against(loaded, run, question, address.as_typed(rival))
+    except SentenceError as error:
+        refused("The two can't be compared.", error)
+        return None
