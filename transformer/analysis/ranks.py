@@ -15,7 +15,7 @@ def rank_correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     ranks = [_ranks(np.asarray(one, dtype=np.float64)) for one in (a, b)]
     if len(ranks[0]) < 2 or any(one.std() == 0 for one in ranks):
         return math.nan
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,12 +13,14 @@ from transformer.analysis.interventions.questions import (
     Question,
     against,
     against_next_best,
+    suppressed_ids,
     word_questions,
 )
 from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel
 from transformer.run import Run
 from viz import address
+from viz.markdown import quoted
 from viz.pages.shared.literal_text import escaped, refused
 from viz.pages.shared.sentence import SentenceRun
 from viz.pages.shared.waiting import with_progress
@@ -61,6 +63,19 @@ class Asked:
         """The colours of the user's browser."""
         return self.sentence.theme
 
+    @property
+    def own_value(self) -> float:
+        """The answer in the run itself."""
+        suppressed = suppressed_ids(self.loaded, self.run)
+        return float(self.question.value(self.run.trace["logits"], suppressed)[0])
+
+    @property
+    def quantity(self) -> str:
+        """The answer's name as an axis label, with its unit."""
+        if self.question.rival_id is None:
+            return "log-probability (nats)"
+        return "logit difference"
+
     def answer(self, key: Hashable, doing: str, compute: Callable[[OnProgress], Result]) -> Result:
         """A value computed once for this sentence and shared; a long wait shows a progress bar.
 
@@ -75,6 +90,14 @@ class Asked:
 
         result: Result = with_progress(doing, get)
         return result
+
+
+def asked_in_words(asked: Asked) -> str:
+    """The quantity that a question asks for, in Markdown."""
+    question = asked.question
+    if question.rival_id is None:
+        return f"the log-probability of {quoted(question.label)}"
+    return f"the logit of {quoted(question.label)} minus that of {quoted(question.rival)}"
 
 
 def ask(sentence: SentenceRun) -> Asked | None:

@@ -1,10 +1,222 @@
-"""Which heads matter, for which word."""
+"""Which heads matter, and for which word: every head switched off, and only a few kept."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from viz.pages.why.asked import Asked
+from transformer.analysis.attention_maps import ATTENTION_LABELS
+from transformer.analysis.interventions.heads import (
+    ABLATIONS,
+    Ablation,
+    HeadPlace,
+    Switch,
+    answers_with_k_heads,
+    head_effects,
+    head_places,
+)
+from transformer.analysis.interventions.outcomes import OnProgress
+from transformer.analysis.interventions.questions import Question
+from transformer.analysis.ranks import rank_correlation
+from transformer.run import Run
+from viz.figures.interventions import kept_heads_curve
+from viz.figures.labels import visible
+from viz.figures.numbers import number
+from viz.pages.shared.attention_view import keep
+from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.figure import show
+from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.switching import switch_off
+from viz.session import run_of
+from viz.text_session import examples_of
+from viz.theme import Theme
+from viz.viewer.choice import Choice
+from viz.widgets import pick_button
+
+EXPLORE = "viz/pages/explore/page.py"
+MOST_REFERENCES = 6
+"""Most example sentences from which mean and resampled outputs are taken."""
+NAMES: dict[Ablation, str] = {"mean": "its mean", "resample": "resampled", "zero": "zeros"}
+MEANINGS: dict[Ablation, str] = {
+    "mean": "its mean output over {where}, so that it says what it always says",
+    "resample": "its output at random positions of {where}",
+    "zero": "zeros, which later layers never see otherwise",
+}
+STRONGEST = 1.0
+"""Effect, in nats, at which a cell has its full colour."""
 
 
+@st.fragment
 def heads_section(asked: Asked) -> None:
-    """Draw the section."""
+    """Draw the section; a choice in it redraws only this section."""
     st.header("Which heads matter?")
+    how = pick_button(
+        st.container(width="content").segmented_control, "Replace a head's output by", NAMES, key="ablation"
+    )
+    reference = _reference(asked)
+    places = head_places(asked.loaded.model.config)
+    effects = _effects(asked, how, reference)
+    alone = effects[:, 0]
+    _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
+    place = _table(asked, places, effects)
+    computed_by(head_effects)
+    if place is not None:
+        _opened(asked, place, float(alone[places.index(place)]))
+    _kept_heads(asked, how, reference, places, alone)
+    _agreement(asked, how, reference, alone)
+
+
+def _reference(asked: Asked) -> list[Run]:
+    """Runs of the model's example sentences other than the one asked about; without examples, its own run."""
+    choice, text = asked.sentence.choice, asked.sentence.text
+    texts = [one for one in examples_of(choice.name) if one != text][:MOST_REFERENCES]
+    return [run_of(choice, one) for one in texts] or [asked.run]
+
+
+def _effects(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray[np.float64]:
+    """(heads, 1 + words): the effect on the question, then on each word's log-probability."""
+
+    def compute(report: OnProgress) -> NDArray[np.float64]:
+        questions: list[Question] = [asked.question, *asked.questions]
+        switch = Switch(asked.loaded, how, reference)
+        return head_effects(asked.loaded, asked.run, questions, switch, report).numpy()
+
+    return asked.answer(("heads", asked.question, how), "Switching off the heads, one by one", compute)
+
+
+def _summary(asked: Asked, places: Sequence[HeadPlace], effects: NDArray[np.float64], meaning: str) -> None:
+    best = int(effects.argmax())
+    unit = asked.question.unit
+    own = asked.own_value
+    prose(
+        f"Each of the {len(places)} heads is switched off alone: its output is replaced by "
+        f"{meaning}. The number is **how much the answer falls**: {asked_in_words(asked)}, "
+        f"which is {number(own, 2)} {unit} in this run."
+    )
+    losses = np.sort(effects.clip(0))[::-1]
+    half = int(np.searchsorted(losses.cumsum(), losses.sum() / 2)) + 1
+    st.markdown(
+        f"**{name_of(places[best])}** costs most: {number(float(effects[best]), 2)} {unit}. The median head "
+        f"costs {number(float(np.median(effects)), 3)}; {half} of {len(places)} heads carry half of all "
+        "that is lost."
+    )
+
+
+def _where(asked: Asked, reference: Sequence[Run]) -> str:
+    if reference == [asked.run]:
+        return "this sentence"
+    return f"{len(reference)} other example sentences"
+
+
+def name_of(place: HeadPlace) -> str:
+    """A head in words."""
+    return f"{ATTENTION_LABELS[place.attention]}, layer {place.layer}, head {place.head}"
+
+
+def _table(asked: Asked, places: Sequence[HeadPlace], effects: NDArray[np.float64]) -> HeadPlace | None:
+    """Draw the table of heads and words, sorted by the question; returns the head of the chosen cell."""
+    question = asked.question
+    versus = f" rather than {visible(question.rival)}" if question.rival_id is not None else ""
+    columns = [
+        f"{visible(question.label)}{versus} ?",
+        *(f"{place} {visible(one.label)}" for place, one in enumerate(asked.questions)),
+    ]
+    order = np.argsort(-effects[:, 0], kind="stable")
+    table = pd.DataFrame(effects[order], columns=columns)
+    table.insert(0, "head", [str(places[index]) for index in order])
+    styled = table.style.map(lambda value: _shade(value, asked.theme), subset=columns).format(
+        "{:+.3f}", subset=columns
+    )
+    chosen = st.dataframe(
+        styled,
+        key="why_heads",
+        hide_index=True,
+        height=390,
+        on_select="rerun",
+        selection_mode="single-cell",
+        column_config={
+            "head": st.column_config.TextColumn(
+                "head", pinned=True, help="Attention, layer and head, counted from 0."
+            )
+        },
+    )
+    st.caption(
+        "First column of numbers: the question. The others: how much each word's own log-probability falls, "
+        "in nats. Blue speaks against the word, orange for it. Click a column's name to sort; click a cell "
+        "to open its head."
+    )
+    cells = chosen["selection"]["cells"]
+    return places[order[cells[0][0]]] if cells else None
+
+
+def _shade(value: float, theme: Theme) -> str:
+    """CSS of a cell: the diverging scale of the theme, faint around 0."""
+    strength = min(abs(value) / STRONGEST, 1.0) ** 0.5
+    color = theme.diverging[-3] if value > 0 else theme.diverging[2]
+    return f"background-color: {color}{round(200 * strength):02x}"
+
+
+def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**{name_of(place)}**: without it the answer falls by {number(effect, 3)} {asked.question.unit}."
+        )
+        if st.button("See where it looks", key="why_explore", on_click=lambda: keep(_choice(place))):
+            st.switch_page(EXPLORE, query_params={})
+        st.button("Switch it off and translate", key="why_off", on_click=switch_off, args=(place,))
+
+
+def _choice(place: HeadPlace) -> Choice:
+    return Choice(place.attention, place.layer, place.head)
+
+
+def _kept_heads(
+    asked: Asked,
+    how: Ablation,
+    reference: Sequence[Run],
+    places: Sequence[HeadPlace],
+    effects: NDArray[np.float64],
+) -> None:
+    st.subheader("How few heads are enough?")
+    order = [places[index] for index in np.argsort(-effects, kind="stable")]
+
+    def compute(report: OnProgress) -> NDArray[np.float64]:
+        switch = Switch(asked.loaded, how, reference)
+        return answers_with_k_heads(asked.loaded, asked.run, asked.question, switch, order, report).numpy()
+
+    answers = asked.answer(("kept heads", asked.question, how), "Keeping only some heads", compute)
+    enough = [k for k, answer in enumerate(answers) if answer >= 0.9 * answers[-1]]
+    told = (
+        f"With {enough[0]} of {len(places)} heads the answer reaches nine tenths of its full value."
+        if enough and answers[-1] > 0
+        else "The full answer is not positive, so no number of heads is enough for it."
+    )
+    prose(
+        f"{told} Heads are added in the order of the table; all others are off. A head that costs nothing "
+        "alone may still be needed: another may do the same."
+    )
+    show(
+        kept_heads_curve(
+            answers, [str(place) for place in order], theme=asked.theme, quantity=asked.quantity
+        ),
+        name="heads-kept",
+        caption="The answer if only the first k heads are on. Dotted: all heads on.",
+        key="why_kept",
+    )
+    computed_by(answers_with_k_heads)
+
+
+def _agreement(asked: Asked, how: Ablation, reference: Sequence[Run], effects: NDArray[np.float64]) -> None:
+    """Say how much the order of the heads depends on the kind of ablation."""
+    parts = []
+    for kind in (kind for kind in ABLATIONS if kind != how):
+        correlation = rank_correlation(effects, _effects(asked, kind, reference)[:, 0])
+        parts.append(f"{number(correlation, 2)} with {NAMES[kind]}")
+    prose(
+        f"**Does the order depend on what replaces the output?** Rank correlation (Spearman) of the order "
+        f"by {NAMES[how]}: {', '.join(parts)}. 1 is the same order, 0 an unrelated one."
+    )

@@ -1,10 +1,175 @@
-"""Parts switched off by hand: the new translation next to the old."""
+"""Parts switched off by hand: the new translation next to the old, and what each word lost."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
 import streamlit as st
+import torch
 
+from transformer.analysis.attention_maps import ATTENTION_LABELS, attention_record, attentions, n_layers
+from transformer.analysis.interventions.edited_model import rewritten
+from transformer.analysis.interventions.edits import row
+from transformer.analysis.interventions.heads import HeadPlace, Switch, head_places
+from transformer.analysis.interventions.knock_outs import input_words, without_tokens
+from transformer.analysis.interventions.outcomes import outcomes
+from transformer.analysis.residual import addition_path
+from transformer.errors import EditError
+from transformer.model.trace import Edit
+from transformer.run import Run
+from viz.figures.bars import token_bars
+from viz.figures.labels import visible
+from viz.figures.numbers import number
+from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.figure import show
+from viz.pages.shared.literal_text import escaped, refused, show_text
+from viz.pages.shared.sections import SECTION
 from viz.pages.why.asked import Asked
+from viz.widgets import forget_choice, pick, pick_attention, pick_token, set_choice
+
+NAME = "Switch off"
+"""The section's name in the page's menu."""
+OFF_HEADS, OFF_SUBLAYERS, OFF_WORDS = "off_heads", "off_sublayers", "off_words"
 
 
+def switch_off(place: HeadPlace) -> None:
+    """Open the section with one head switched off. To be called from a callback."""
+    set_choice(SECTION, NAME)
+    set_choice(OFF_HEADS, [str(place)])
+    set_choice(OFF_SUBLAYERS, [])
+    set_choice(OFF_WORDS, [])
+
+
+@st.fragment
 def switching_section(asked: Asked) -> None:
-    """Draw the section."""
+    """Draw the section; a choice in it redraws only this section."""
     st.header("Switch parts off")
+    prose(
+        "What you choose is switched off in the whole run, and the model writes again: heads and sublayers "
+        "put out zeros, words are replaced by the unknown word, and a row of attention is what you type."
+    )
+    edits = _chosen_edits(asked)
+    if not edits:
+        st.info("Choose at least one part. Nothing is switched off yet.")
+        return
+    try:
+        _compare(asked, edits)
+    except EditError as error:
+        refused("This can't be switched off.", error)
+
+
+def _chosen_edits(asked: Asked) -> dict[str, Edit]:
+    """Draw the pickers; returns what is switched off, by path."""
+    loaded, run = asked.loaded, asked.run
+    heads = {str(place): place for place in head_places(loaded.model.config)}
+    sublayers = _sublayers(run)
+    words = input_words(loaded, run)
+    named = {f"{index}: {visible(label)}": index for index, label in enumerate(words.labels)}
+    off_heads = _several("Heads", list(heads), OFF_HEADS, "None: choose heads")
+    left, right = st.columns(2)
+    with left:
+        off_sublayers = _several("Sublayers", list(sublayers), OFF_SUBLAYERS, "None: choose sublayers")
+    with right:
+        off_words = _several("Words", list(named), OFF_WORDS, "None: choose words")
+    edits: dict[str, Edit] = {}
+    if off_heads:
+        (variant,) = Switch(loaded, "zero").off([heads[name] for name in off_heads])
+        edits |= variant
+    for name in off_sublayers:
+        edits[addition_path(loaded.model.config, sublayers[name])] = torch.zeros_like
+    positions = [position for name in off_words for position in words.tokens(named[name])]
+    if positions:
+        edits |= without_tokens(loaded, run, positions, "unknown")
+    with st.expander("Edit a row of attention by hand"):
+        edits |= _edited_row(asked)
+    return edits
+
+
+def _several(label: str, options: Sequence[str], key: str, placeholder: str) -> list[str]:
+    """Draw a picker of any number of options."""
+    forget_choice(key, lambda chosen: set(chosen) <= set(options))
+    chosen: list[str] = st.multiselect(
+        label, options, key=key, bind="query-params", placeholder=placeholder, format_func=escaped
+    )
+    return chosen
+
+
+def _sublayers(run: Run) -> dict[str, str]:
+    """The paths of all sublayers, by name."""
+    paths = [path.removesuffix(".out") for path in run.trace if path.endswith(".out") and ".layers." in path]
+    names = {"self_attn": "self-attention", "cross_attn": "cross-attention", "feed_forward": "feed-forward"}
+    found = {}
+    for path in paths:
+        stack, _, layer, sublayer = path.split(".")
+        found[f"{stack}, layer {layer}, {names[sublayer]}"] = path
+    return found
+
+
+def _edited_row(asked: Asked) -> dict[str, Edit]:
+    """Draw the editor of one row; empty while it is as the model computed it."""
+    trace = asked.run.trace
+    columns = st.columns([2, 1, 1, 2], vertical_alignment="bottom")
+    with columns[0]:
+        attention = pick_attention(attentions(trace), preferred="cross", key="row_attention")
+    record = attention_record(trace, attention, 0)
+    layer = pick(columns[1].selectbox, "Layer", range(n_layers(trace, attention)), key="row_layer")
+    head = pick(columns[2].selectbox, "Head", range(record.weights.shape[1]), key="row_head")
+    record = attention_record(trace, attention, layer)
+    query = pick_token(columns[3].selectbox, "Query", record.query_tokens[0], key="row_query")
+    own = record.weights[0, head, query].numpy()
+    is_open = record.mask[0, 0, query].numpy()
+    table = pd.DataFrame(
+        {"key": [visible(token) for token in record.key_tokens[0]], "weight": own.astype(float)}
+    )[is_open]
+    prose(
+        f"The weights of {ATTENTION_LABELS[attention].lower()}, layer {layer}, head {head}, for this query. "
+        "Type others: they are used as they are, and need not sum to 1."
+    )
+    edited = st.data_editor(
+        table,
+        key=f"row {attention} {layer} {head} {query} {asked.sentence.text}",
+        hide_index=True,
+        disabled=["key"],
+        column_config={"weight": st.column_config.NumberColumn("weight", format="%.4f", min_value=0.0)},
+    )
+    weights = np.zeros(len(own))
+    weights[is_open] = edited["weight"].fillna(0.0).to_numpy()
+    if np.allclose(weights, own, atol=1e-6):
+        return {}
+    path = f"{record.path}.weights"
+    return row(query, weights.tolist(), head=head).at(path, asked.loaded)
+
+
+def _compare(asked: Asked, edits: Mapping[str, Edit]) -> None:
+    """Draw the two outputs, and what each word lost."""
+    loaded, run = asked.loaded, asked.run
+    again = rewritten(loaded, run, edits)
+    for column, name, one in zip(
+        st.columns(2), ("As it is", "With these parts off"), (run, again), strict=True
+    ):
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"**{name}**")
+            show_text(one.translation)
+    if again.translation == run.translation:
+        st.markdown("The output is the same. The words may still be less probable:")
+    before, after = outcomes(loaded, run, [{}, edits], [asked.question, *asked.questions]).numpy()
+    st.markdown(
+        f"**The answer** to the question above goes from {number(float(before[0]), 2)} to "
+        f"{number(float(after[0]), 2)} {asked.question.unit}."
+    )
+    show(
+        token_bars(
+            (after - before)[1:],
+            [one.label for one in asked.questions],
+            theme=asked.theme,
+            quantity="change of log-probability (nats)",
+            axis="word of the output",
+        ),
+        name="switched-off",
+        caption="The change of each word's log-probability, while the model reads its own earlier words. "
+        "Below 0 the word has become less probable.",
+        key="why_switched",
+    )
+    computed_by(outcomes)
