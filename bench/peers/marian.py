@@ -129,6 +129,6 @@ def _copy_linear(mine: nn.Module, other: nn.Module) -> None:
     other.load_state_dict(mine.state_dict())
 
 
-def _copy_norm(mine: Norm, other: nn.Module) -> None:
+def _copy_norm(mine: Norm | None, other: nn.Module) -> None:
     assert isinstance(mine, LayerNorm)
     other.load_state_dict({"weight": mine.gamma, "bias": mine.beta})

@@ -25,6 +25,6 @@ def with_norms(config: TransformerConfig, norm_position: NormPosition) -> Transf
     return replace(
         config,
         norm_position=norm_position,
-        final_norm=norm_position != "post",
+        final_norm=norm_position in ("pre", "both"),
         parallel_residual=False,
     )

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-NormPosition = Literal["pre", "post", "both"]
+NormPosition = Literal["pre", "post", "both", "none"]
 Norm = Literal["layer", "rms", "layer_unbiased"]
 SinusoidLayout = Literal["interleaved", "halves", "halves_to_base"]
 
-NORM_PLACES: dict[str, str] = {"pre": "pre-norm", "post": "post-norm", "both": "norms before and after"}
+NORM_PLACES: dict[str, str] = {
+    "pre": "pre-norm",
+    "post": "post-norm",
+    "both": "norms before and after",
+    "none": "no norms around sublayers",
+}
 """Norm positions in words."""
 
 
@@ -47,8 +52,9 @@ class Choices:
         norm: "layer" (Ba et al. 2016); "rms", without mean and beta (Zhang and Sennrich 2019); or
             "layer_unbiased", divided by the unbiased deviation plus eps (the Annotated Transformer).
         norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); "pre",
-            x + Sublayer(LayerNorm(x)); or "both", x + LayerNorm(Sublayer(LayerNorm(x))) with two norms
-            (Gemma Team 2024, arXiv:2408.00118, section 2).
+            x + Sublayer(LayerNorm(x)); "both", x + LayerNorm(Sublayer(LayerNorm(x))) with two norms
+            (Gemma Team 2024, arXiv:2408.00118, section 2); or "none", x + Sublayer(x), as in models compiled
+            from programs (Tracr, Lindner et al. 2023, arXiv:2301.05062).
         residual_scale: factor of a sublayer's output before it is added to the stream.
         parallel_residual: self-attention and feed-forward read the same stream, each through its own norm,
             and both are added to it (GPT-NeoX, Black et al. 2022, arXiv:2204.06745, section 2.1); pre-norm

@@ -71,7 +71,18 @@ class TransformerConfig(Choices):
     @property
     def has_norms_before(self) -> bool:
         """True if sublayers read the residual stream through a norm."""
-        return self.norm_position != "post"
+        return self.norm_position in ("pre", "both")
+
+    @property
+    def has_norms(self) -> bool:
+        """False if nothing in the model is normed."""
+        others = (self.final_norm, self.embedding_norm, self.query_key_norm, self.generator_transform)
+        return self.norm_position != "none" or any(others)
+
+    @property
+    def norms_the_stream(self) -> bool:
+        """True if the residual stream itself is normed after each sum."""
+        return self.norm_position == "post"
 
     def rotary_base(self, stack: Literal["encoder", "decoder"], layer: int) -> float:
         """The base of a layer's rotary positions; 0 for a layer without rotation."""

@@ -9,7 +9,7 @@ from transformer.model.choices import Choices
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 NORMS = ("layer", "rms", "layer_unbiased")
-NORM_POSITIONS = ("pre", "post", "both")
+NORM_POSITIONS = ("pre", "post", "both", "none")
 POSITION_KINDS = ("sinusoidal", "learned", "relative", "rotary", "none")
 SINUSOID_LAYOUTS = ("interleaved", "halves", "halves_to_base")
 MERGES = ("transposed", "untransposed")

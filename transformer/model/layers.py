@@ -25,7 +25,7 @@ class DecoderLayerCache:
 
 
 class _ResidualLayer(nn.Module):
-    """Adds each sublayer's output to the residual stream, with a norm before, after or both."""
+    """Adds each sublayer's output to the residual stream, with a norm before, after, both or none."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -44,19 +44,21 @@ class _ResidualLayer(nn.Module):
         """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.
 
         Pre-norm: x + Dropout(Sublayer(LayerNorm(x))). Both: x + Dropout(LayerNorm(Sublayer(LayerNorm(x)))).
+        None: x + Dropout(Sublayer(x)).
 
         Args:
             x: the sublayer's input (B, T, D).
-            name: name of the sublayer; its norms are {name}_norm and, for "both", {name}_post_norm.
+            name: name of the sublayer; its norms are {name}_norm, if any, and, for "both",
+                {name}_post_norm.
             tap: tap of the layer.
             sublayer: (B, T, D) -> (B, T, D).
             stream: the stream that the output is added to; x if None.
         """
-        norm: Norm = getattr(self, f"{name}_norm")
+        norm: Norm | None = getattr(self, f"{name}_norm")
         norm_tap = tap.at(f"{name}_norm")
-        if self.norm_position == "post":
+        if norm is not None and self.norm_position == "post":
             return norm(x + self.scaled(sublayer(x)), norm_tap)
-        out = sublayer(norm(x, norm_tap))
+        out = sublayer(x if norm is None else norm(x, norm_tap))
         if self.norm_position == "both":
             post_norm: Norm = getattr(self, f"{name}_post_norm")
             out = post_norm(out, tap.at(f"{name}_post_norm"))
@@ -68,9 +70,13 @@ class _ResidualLayer(nn.Module):
         return out if self.residual_scale == 1 else out * self.residual_scale
 
 
-def _norms(config: TransformerConfig) -> tuple[Norm, Norm | None]:
-    """A sublayer's norm, and its second norm for "both"."""
-    return norm_of(config), norm_of(config) if config.norm_position == "both" else None
+def _norms(config: TransformerConfig) -> tuple[Norm | None, Norm | None]:
+    """A sublayer's norm, unless there is none, and its second norm for "both"."""
+    place = config.norm_position
+    return (
+        norm_of(config) if place != "none" else None,
+        norm_of(config) if place == "both" else None,
+    )
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:

@@ -120,7 +120,7 @@ class ModelPlan:
             self.preset,
             src_vocab_size=src_vocab_size,
             tgt_vocab_size=tgt_vocab_size,
-            final_norm=self.norm_position != "post",
+            final_norm=self.norm_position in ("pre", "both"),
             share_embeddings=share_embeddings,
             **chosen,
         )

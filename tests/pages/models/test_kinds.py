@@ -17,6 +17,7 @@ from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
 from tests.support.crosses import full
 from tests.support.kinds import KINDS, MASK
+from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from transformer.loaded import LoadedModel
 from transformer.model.config import Kind
@@ -76,6 +77,17 @@ def numberless(kind: str) -> LoadedModel:
     name = next(name for name in reversed(weights) if name.endswith("feed_forward.w_2.weight"))
     weights[name][0, 0] = torch.nan
     return loaded
+
+
+def test_a_model_without_norms_is_shown_on_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch.setattr, {"normless": partial(tiny_model, norm_position="none")})
+    for page_name in PAGES:
+        app = open_app(page_name, model="normless", batch=BATCH)
+        assert not app.exception
+        shown = "".join(texts(app) for _ in each_section(app))
+        if page_name == "layer_norm":
+            assert "This model has no norms" in shown
+            assert "no norms around its sublayers" in shown
 
 
 @pytest.mark.parametrize("kind", one_each("prompted", "masked", "languages"))

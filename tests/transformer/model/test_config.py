@@ -70,7 +70,7 @@ REFUSED: list[tuple[Mapping[str, object], str]] = [
         for name, allowed in (
             ("activation", "relu, gelu, gelu_tanh, silu"),
             ("norm", "layer, rms, layer_unbiased"),
-            ("norm_position", "pre, post, both"),
+            ("norm_position", "pre, post, both, none"),
             ("positions", "sinusoidal, learned, relative, rotary, none"),
             ("sinusoid_layout", "interleaved, halves, halves_to_base"),
             ("merge_heads", "transposed, untransposed"),

@@ -19,6 +19,7 @@ from tests.transformer.model.core import (
     trace_of,
     with_pair,
 )
+from transformer.model.attention import MultiHeadAttention
 from transformer.model.positions import rotary_wavelengths, wavelengths
 from transformer.model.trace import Recorder
 
@@ -71,6 +72,23 @@ def test_a_factor_of_the_residual_in_post_norm_stands_inside_of_the_norm() -> No
     inside = trace[f"{path}.resid_pre"] + 1.5 * trace[f"{path}.self_attn.out"]
     norm = model.get_submodule(f"{path}.self_attn_norm")
     assert deviation(trace[f"{path}.resid_mid"], normed(norm, inside)) < TOLERANCE
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_norms_each_sublayer_reads_the_stream_itself(kind: str) -> None:
+    model = tiny_transformer(**KINDS[kind], norm_position="none", residual_scale=0.7).double()
+    trace = trace_of(model, *batch(model.config))
+    assert not any("norm" in path for path in (*trace, *model.state_dict()))
+    path = f"{'encoder' if model.config.n_encoder_layers else 'decoder'}.layers.1"
+    attention = model.get_submodule(f"{path}.self_attn")
+    assert isinstance(attention, MultiHeadAttention)
+    before, between = trace[f"{path}.resid_pre"], trace[f"{path}.resid_mid"]
+    read = attention.split_heads(attention.w_v(before))
+    assert deviation(trace[f"{path}.self_attn.v"], read) < TOLERANCE
+    assert deviation(between, before + 0.7 * trace[f"{path}.self_attn.out"]) < TOLERANCE
+    last = trace.get(f"{path}.resid_mid_cross", between)
+    out = model.get_submodule(f"{path}.feed_forward")(last)
+    assert deviation(trace[f"{path}.resid_post"], last + 0.7 * out) < TOLERANCE
 
 
 def test_norms_before_and_after_each_sublayer() -> None:

@@ -39,7 +39,7 @@ def copy_linear(ours: nn.Linear, theirs: nn.Linear) -> None:
     theirs.load_state_dict(ours.state_dict())
 
 
-def copy_norm(ours: Norm, theirs: nn.LayerNorm) -> None:
+def copy_norm(ours: Norm | None, theirs: nn.LayerNorm) -> None:
     assert isinstance(ours, LayerNorm)
     theirs.weight.copy_(ours.gamma)
     if theirs.bias is None:

@@ -56,13 +56,15 @@ def gammas(model: Transformer) -> list[Gammas]:
 def norm_findings(model: Transformer) -> list[Finding]:
     """Check that the norms' gammas are typical of trained models."""
     norms = gammas(model)
+    if not norms:
+        return fine("The model has no norms")
     findings = [
         *_closed(norms),
         *_zeros(norms),
         *_negative(norms),
         *_huge(norms),
     ]
-    largest = max((norm.largest for norm in norms), default=0.0)
+    largest = max(norm.largest for norm in norms)
     return findings or fine(
         "All norms have ordinary gammas",
         f"{len(norms):,} norms, |gamma| {rounded(largest, digits=3)} at most, none ≤ 0",

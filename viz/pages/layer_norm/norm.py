@@ -10,7 +10,7 @@ from transformer.analysis.norms import NormNumbers, norm_numbers, norm_tokens
 from transformer.model.trace import NormRecord, Trace
 from viz.figures.labels import visible
 from viz.figures.numbers import number, span
-from viz.pages.layer_norm.words import NORMS
+from viz.pages.layer_norm.words import NORMS, WITHOUT_NORMS
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.pages.shared.sentence import SentenceRun
@@ -45,6 +45,9 @@ def norm_section(sentence: SentenceRun) -> None:
     """Draw the chosen norm; a choice in the section redraws only this section."""
     st.header("One norm")
     trace, model = sentence.run.trace, sentence.loaded.model
+    if not sentence.config.has_norms:
+        st.markdown(f"{WITHOUT_NORMS} Choose another model to see what a norm does to a token.")
+        return
     record, token = _pick(trace)
     head = _pick_head(record)
     inside = "" if head is None else f", those of head {head} (all heads share γ)"

@@ -36,6 +36,12 @@ def _norm_position(config: TransformerConfig) -> tuple[str, str]:
         end = f"only the {config.final_norm} has a final norm that brings it back"
     else:
         end = "the final norm brings it back" if config.final_norm else "no final norm brings it back"
+    if config.norm_position == "none":
+        return (
+            "This model has **no norms around its sublayers**: each reads the sum as it is, and the sum may "
+            f"grow from layer to layer; {end}.",
+            rf"x \leftarrow x + {weakened}\text{{Sublayer}}(x)",
+        )
     inner = rf"\text{{Sublayer}}(\text{{{words.name}}}(x))"
     if config.norm_position == "both":
         return (

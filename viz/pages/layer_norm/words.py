@@ -39,6 +39,7 @@ GAMMA_BETA = (
     "The learned scale γ and shift β of each dimension; the dashed lines mark their values before training."
 )
 INITIAL = "γ is 1 and β is 0 in every dimension, as at initialisation"
+WITHOUT_NORMS = "This model has no norms, as if its weights had been compiled from a program."
 NORMS = {
     "layer": NormWords(
         name="LayerNorm",

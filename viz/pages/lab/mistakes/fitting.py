@@ -110,8 +110,15 @@ def needs_final_norm(config: TransformerConfig) -> str:
     return "" if config.final_norm else "No stack of this model ends with a norm of its own."
 
 
+def needs_norms(config: TransformerConfig) -> str:
+    """Norms of any kind."""
+    return "" if config.has_norms else "This model has no norms."
+
+
 def needs_layer_norm(config: TransformerConfig) -> str:
     """Layer norms that divide by the biased standard deviation."""
+    if not config.has_norms:
+        return needs_norms(config)
     if config.norm == "layer_unbiased":
         return "This model was trained with the unbiased deviation."
     return "" if config.norm == "layer" else "This model has RMS norms, which take no deviation."

@@ -13,7 +13,7 @@ from transformer.model.trace import NO_TAP, NormRecord, Tap
 from transformer.model.transformer import Transformer
 from transformer.run import Run
 from viz.pages.lab.mistakes.breaking import broken_by
-from viz.pages.lab.mistakes.fitting import fits_all, needs_final_norm, needs_layer_norm
+from viz.pages.lab.mistakes.fitting import needs_final_norm, needs_layer_norm, needs_norms
 from viz.pages.lab.mistakes.measuring import distance
 from viz.pages.lab.mistakes.mistake import Broken, Case, Mistake, Symptom
 from viz.pages.lab.mistakes.seen import issue
@@ -257,7 +257,7 @@ OVER_TOKENS = Mistake(
     find="first = norm(x)[:, :1]\nassert torch.allclose(first, norm(x[:, :1]), atol=1e-5)",
     broken=broken_by(_norm_over_tokens),
     symptom=scales_of_the_sentence,
-    unfit=fits_all,
+    unfit=needs_norms,
 )
 
 UNBIASED = Mistake(

@@ -133,6 +133,7 @@ NORMS = {
     "pre": "is pre-norm",
     "post": "is post-norm",
     "both": "has norms in both places: one before each sublayer and one of what it adds",
+    "none": "has no norms around its sublayers",
 }
 
 LESSON = Lesson(

@@ -182,10 +182,17 @@ def _lengths(subject: Subject, theme: Theme) -> go.Figure:
     return residual_figure(subject.run.trace, stack_of(subject), each_token=True, theme=theme)
 
 
+def _unfit(subject: Subject) -> str:
+    if subject.config.norm_position == "none":
+        return "This lesson is about norms too, and this model has none in its layers. Choose another model."
+    return ""
+
+
 LESSON = Lesson(
     number=7,
     title="The residual stream",
     asks=("What goes on between the attentions?", "What do layer norm and feed-forward do?"),
+    unfit=_unfit,
     steps=(
         Step(
             "Everything is a sum",

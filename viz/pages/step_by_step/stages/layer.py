@@ -147,8 +147,8 @@ def _weakened(way: Way, name: str, out: Matrix) -> Stage:
 
 def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
     """The residual sum and, in a post-norm layer, its norm."""
-    is_pre = way.config.has_norms_before
-    added = "\\text{Sublayer}(" + ("\\text{norm}(X)" if is_pre else "X") + ")"
+    is_normed = way.config.norms_the_stream
+    added = "\\text{Sublayer}(" + ("\\text{norm}(X)" if way.config.has_norms_before else "X") + ")"
     if way.config.norm_position == "both":
         stage = _post_norm(way, name)
         yield stage
@@ -158,7 +158,7 @@ def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
         yield stage
         out, added = stage.result, f"{way.config.residual_scale:g} \\cdot {added}"
     prefix = f"{way.stack}.layers.{way.layer}"
-    path = f"{prefix}.{AFTER[name]}" if is_pre else f"{prefix}.{name}_norm.input"
+    path = f"{prefix}.{name}_norm.input" if is_normed else f"{prefix}.{AFTER[name]}"
     total = way.record(path, 0)
     kept, new = (float(np.linalg.norm(part, axis=1).mean()) for part in (x.values, out.values))
     what = {
@@ -178,12 +178,12 @@ def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
         part=(0,),
         operands=[Operand(x), Operand(replace(out, rows=x.rows), CELL, "+")],
         result=per_token("X", total, way.axis(way.stack), path),
-        code=[_residual_line(way), *([_point(way, AFTER[name])] if is_pre else [])],
+        code=[_residual_line(way), *([] if is_normed else [_point(way, AFTER[name])])],
         notice=f"The output of {what} does not replace the stream, it is added to it. On average the rows of "
         f"the stream were {number(kept, 2)} long and what is added is {number(new, 2)} long. So what earlier "
         "layers wrote stays there for later ones, and gradients have a direct way back.",
     )
-    if not is_pre:
+    if is_normed:
         yield _norm(way, name)
 
 
@@ -198,7 +198,7 @@ def _layer_class(stack: Stack) -> type[EncoderLayer] | type[DecoderLayer]:
 def _residual_line(way: Way) -> Lines:
     """The `residual` line used for pre- or post-norm."""
     residual = EncoderLayer.residual
-    return returning_sum(residual) if way.config.has_norms_before else returning(residual, "norm")
+    return returning(residual, "norm") if way.config.norms_the_stream else returning_sum(residual)
 
 
 def _feed_forward(way: Way, read: Matrix) -> Iterator[Stage]:
