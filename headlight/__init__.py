@@ -55,8 +55,12 @@ if TYPE_CHECKING:
     from headlight.runs import run_batch as run_batch
     from headlight.viewing import show as show
     from headlight.viewing import show_attention as show_attention
+    from headlight.why import Why as Why
+    from headlight.why import why as why
     from headlight.widget import AttentionWidget as AttentionWidget
+    from transformer.analysis.interventions import edits as edits
     from transformer.errors import CheckpointError as CheckpointError
+    from transformer.errors import EditError as EditError
     from transformer.errors import SentenceError as SentenceError
     from viz.figures.export import number_table as number_table
 
@@ -90,8 +94,10 @@ _HOMES = {
     "headlight.plots.training": ("plot_training",),
     "headlight.runs": ("Batch", "Run", "run", "run_batch"),
     "headlight.viewing": ("show", "show_attention"),
+    "headlight.why": ("Why", "why"),
     "headlight.widget": ("AttentionWidget",),
-    "transformer.errors": ("CheckpointError", "SentenceError"),
+    "transformer.analysis.interventions": ("edits",),
+    "transformer.errors": ("CheckpointError", "EditError", "SentenceError"),
     "viz.figures.export": ("number_table",),
 }
 """The module of each public name; the imports above repeat this for type checkers and editors."""
@@ -101,7 +107,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"headlight has no {name!r}; it has {', '.join(sorted(_HOME_OF))}.")
-    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    home = importlib.import_module(_HOME_OF[name])
+    if not hasattr(home, name):  # a module
+        importlib.import_module(f"{_HOME_OF[name]}.{name}")
+    value = getattr(home, name)
     globals()[name] = value
     return value
 

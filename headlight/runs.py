@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,8 @@ from transformer.analysis.attention_maps import (
     stacks,
 )
 from transformer.analysis.confidence import Confidence, run_confidence
+from transformer.analysis.interventions.edited_model import edited_run
+from transformer.analysis.interventions.edits import AnyEdit
 from transformer.analysis.norms import norm_tokens
 from transformer.decoding.request import Ending
 from transformer.loaded import LoadedModel
@@ -249,18 +251,26 @@ class Run(Batch):
         return maps.query_tokens, maps.key_tokens
 
 
-def run(model: LoadedModel, text: str, target: str = "") -> Run:
+def run(
+    model: LoadedModel, text: str, target: str = "", *, edits: Mapping[str, AnyEdit] | None = None
+) -> Run:
     """Run a sentence: ``headlight.run(model, "I saw a cat.")``.
+
+    With edits, the model also generates with them:
+    ``headlight.run(model, text, edits={"decoder.layers.2.self_attn.z": headlight.edits.zero(head=3)})``.
 
     Args:
         model: a model from `headlight.open`.
         text: the source sentence, or the prompt of a model without an encoder.
         target: given to the decoder (teacher forcing); if blank, the model generates one.
+        edits: path -> an edit of `headlight.edits`, or a function that maps the tensor, with its first axis
+            the batch, to one of the same shape. Paths are those of `Run.trace`.
 
     Raises:
+        headlight.EditError: no tensor has this path, or the edit doesn't fit it.
         headlight.SentenceError: the sentence has no words, or is too long.
     """
-    computed = running.run_sentence(model, text, target, top_k=TOP_K)
+    computed = edited_run(model, text, edits or {}, target, top_k=TOP_K)
     return Run(model, computed.trace, computed, text)
 
 

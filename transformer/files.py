@@ -1,15 +1,16 @@
-"""Atomic file writes, safe even if the power fails; and locks."""
+"""Atomic file writes, safe even if the power fails; locks; and where our own files are."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
@@ -20,6 +21,15 @@ CODE = Path(__file__).resolve().parents[1]
 """The folder of the packages, which our child processes need on their path."""
 ASSETS = next((path for path in (CODE / "headlight" / "assets", CODE / "assets") if path.is_dir()), CODE)
 """The shipped models and examples: inside the installed package, next to it in a checkout."""
+
+
+@lru_cache(maxsize=256)
+def source_of(function: Callable[..., Any]) -> str:
+    """The location of a function or class, as "file:line name", relative to the project's folder."""
+    plain = inspect.unwrap(function)
+    file = Path(inspect.getfile(plain)).resolve()
+    shown = file.relative_to(CODE) if file.is_relative_to(CODE) else Path(file.name)
+    return f"{shown.as_posix()}:{inspect.getsourcelines(plain)[1]} {plain.__qualname__}"
 
 
 def replace_all(

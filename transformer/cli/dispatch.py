@@ -10,22 +10,23 @@ import tyro
 
 from transformer.checkpoints.survey import check_checkpoint
 from transformer.cli.command import CommandError, check_search, program
-from transformer.cli.options import Evaluate, Inspect, Translate, WriteTrace, parse_answers
+from transformer.cli.options import Evaluate, Inspect, Translate, Why, WriteTrace, parse_answers
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
 from transformer.device import DeviceError
-from transformer.errors import CheckpointError, SentenceError
+from transformer.errors import CheckpointError, EditError, SentenceError
 
 if TYPE_CHECKING:
     from transformer.cli.trace import WritePage
 
-_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace
+_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace | Why
 _Options = (
     Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
     | Annotated[Inspect, tyro.conf.subcommand("inspect", prefix_name=False)]
     | Annotated[WriteTrace, tyro.conf.subcommand("trace", prefix_name=False)]
+    | Annotated[Why, tyro.conf.subcommand("why", prefix_name=False)]
 )
-_NAMES = ("translate", "evaluate", "inspect", "trace")
+_NAMES = ("translate", "evaluate", "inspect", "trace", "why")
 
 
 def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
@@ -41,7 +42,7 @@ def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
             return _run(arguments, write_page)
         finally:
             flush_output()  # so that a write error is caught here, not at exit
-    except (CommandError, CheckpointError, DeviceError, SentenceError) as error:
+    except (CommandError, CheckpointError, DeviceError, EditError, SentenceError) as error:
         print(error, file=sys.stderr)
     except BrokenPipeError:  # the reader closed the pipe
         drop_output()
@@ -80,6 +81,10 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         from transformer.cli.evaluate import run_evaluation
 
         return run_evaluation(command)
+    if isinstance(command, Why):
+        from transformer.cli.why import run_why
+
+        return run_why(command)
     from transformer.cli.trace import run_tracing
 
     return run_tracing(command, write_page)

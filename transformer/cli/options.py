@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import tyro
 
@@ -126,6 +126,54 @@ class WriteTrace:
     model: str = field(default_factory=default_model)
     answers: Answers = ()
     html: Path | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class Why:
+    """Show which heads, or which words of the input, an output word depends on.
+
+    Each is taken away in turn; the number is how much the answer falls: the word's logit minus its rival's,
+    or its log-probability. A receipt has everything that determines the numbers: --receipt computes them
+    again.
+
+    Attributes:
+        source: the sentence, or the prompt of a model without an encoder.
+        word: the output word, or its number if it occurs more than once; by default the last one.
+        rival: a word that the model could have written instead; by default the next best one.
+        alone: don't compare with a rival: ask for the word's own log-probability.
+        target: the decoder's input; by default the model's own output.
+        pairs: instead of a sentence: a file of source, tab, target; for heads, with 95 % bootstrap intervals.
+        limit: most pairs to use.
+        parts: heads or words.
+        ablation: what replaces a part. Heads: zero, mean, resample (of the reference). Words: unknown, mean,
+            resampled, masked. By default zero and unknown.
+        reference: a file of sentences, one per line, for mean and resample.
+        seed: seed of all draws.
+        most: number of parts printed, first those that cost most.
+        out: JSON file for the receipt.
+        receipt: instead of all else: a receipt to compute again and compare.
+        model: the name of a folder in assets/models, or the path of any checkpoint.
+        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
+        device: cpu, cuda or mps; by default the fastest one.
+    """
+
+    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SENTENCE")] = ""
+    word: str = ""
+    rival: str | None = None
+    alone: Switch = False
+    target: str = ""
+    pairs: tuple[Path, ...] = ()
+    limit: int = 200
+    parts: Literal["heads", "words"] = "heads"
+    ablation: str | None = None
+    reference: Path | None = None
+    seed: int = 0
+    most: int = 10
+    out: Path | None = None
+    receipt: Path | None = None
+    model: str = field(default_factory=default_model)
+    answers: Answers = ()
     device: str | None = None
 
 

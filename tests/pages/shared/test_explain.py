@@ -11,7 +11,7 @@ from tests.pages.figures import assert_names_its_code, named_code
 from tests.pages.offered import BATCH, TEXT
 from transformer.model.attention import MultiHeadAttention, masked_softmax
 from transformer.model.normalization import LayerNorm
-from viz.pages.shared.explain import source_of
+from transformer.files import source_of
 
 VISITS: list[tuple[str, dict[str, str]]] = [
     ("explore", {"target": "il mio gatto"}),

@@ -68,7 +68,8 @@ def edited_run(
         SentenceError: for a sentence that can't be run.
     """
     functions = bound(edits, loaded)
-    run = run_sentence(edited_model(loaded, functions), text, target, top_k=top_k)
+    edited = edited_model(loaded, functions) if edits else loaded
+    run = run_sentence(edited, text, target, top_k=top_k)
     check_reached(run, functions, edits)
     return run
 

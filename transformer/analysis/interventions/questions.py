@@ -79,6 +79,12 @@ def word_questions(loaded: LoadedModel, run: Run) -> list[Question]:
     return [_question(loaded, run, group) for group in groups.values()]
 
 
+def last_word(words: Sequence[Question]) -> int:
+    """The index of the last word with a letter, which usually depends on most; 0 without one."""
+    own = [i for i, one in enumerate(words) if any(map(str.isalpha, one.label)) and one.label[0] != "<"]
+    return own[-1] if own else 0
+
+
 def _question(loaded: LoadedModel, run: Run, steps: Sequence[int]) -> Question:
     ids = tuple(run.steps[step].token_id for step in steps)
     return Question(text_of(loaded, run, ids), tuple(logit_row(run, step) for step in steps), ids)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.files import CODE
+from transformer.files import source_of
 from viz.glossary import linked
 
 IN_CODE = "Where this is computed, in the code"
@@ -49,12 +46,3 @@ def computed_by(function: Callable[..., Any], path: str = "") -> None:
 def in_code() -> DeltaGenerator:
     """Draw a small button that opens what is drawn in it: the place in the code."""
     return st.popover(":material/code: Code", width="content", type="tertiary", help=IN_CODE)
-
-
-@lru_cache(maxsize=256)
-def source_of(function: Callable[..., Any]) -> str:
-    """The location of a function or class, as "file:line name", relative to the project's folder."""
-    plain = inspect.unwrap(function)
-    file = Path(inspect.getfile(plain)).resolve()
-    shown = file.relative_to(CODE) if file.is_relative_to(CODE) else Path(file.name)
-    return f"{shown.as_posix()}:{inspect.getsourcelines(plain)[1]} {plain.__qualname__}"

@@ -13,6 +13,7 @@ from transformer.analysis.interventions.questions import (
     Question,
     against,
     against_next_best,
+    last_word,
     suppressed_ids,
     word_questions,
 )
@@ -106,17 +107,10 @@ def ask(sentence: SentenceRun) -> Asked | None:
     with st.container(key="question", gap="xsmall"):
         labels = {place: escaped(question.label) for place, question in enumerate(questions)}
         word = pick_button(
-            st.container(width="content").pills, "Why this word?", labels, _first_word(questions), key=WORD
+            st.container(width="content").pills, "Why this word?", labels, last_word(questions), key=WORD
         )
         question = _with_rival(sentence, questions[word])
     return None if question is None else Asked(sentence, questions, question)
-
-
-def _first_word(questions: tuple[Question, ...]) -> int:
-    """The last word before the end and its full stop: usually the one that depends on most."""
-    words = [place for place, one in enumerate(questions) if any(map(str.isalpha, one.label))]
-    words = [place for place in words if not questions[place].label.startswith("<")]
-    return words[-1] if words else 0
 
 
 def _with_rival(sentence: SentenceRun, question: Question) -> Question | None:

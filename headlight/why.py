@@ -1,0 +1,82 @@
+"""Why a word was written, from notebooks and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from headlight.runs import Run
+from transformer.analysis.interventions.receipts import NEXT_BEST, Inquiry, Part, Receipt, explain
+from transformer.files import write_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Why:
+    """How much an answer falls without each part of a run.
+
+    Attributes:
+        receipt: the numbers, and everything that determines them.
+    """
+
+    receipt: Receipt
+
+    def __repr__(self) -> str:
+        return f"<Why: {self.receipt.metric}>"
+
+    @property
+    def effects(self) -> pd.Series[float]:
+        """The effect of each part, the largest first; positive where it spoke for the word."""
+        receipt = self.receipt
+        series = pd.Series(receipt.effects, index=pd.Index(receipt.names), name=receipt.metric)
+        return series.sort_values(ascending=False, kind="stable")
+
+    def save(self, path: str | Path) -> None:
+        """Write the receipt, which ``headlight why --receipt`` computes again.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        write_text(Path(path), self.receipt.to_json())
+
+
+def why(
+    run: Run,
+    word: str | int = "",
+    *,
+    rival: str = NEXT_BEST,
+    parts: Part = "heads",
+    ablation: str | None = None,
+    reference: Sequence[str] = (),
+    seed: int = 0,
+) -> Why:
+    """Take away heads or input words one by one: ``headlight.why(run, "stanco", rival="stanca").effects``.
+
+    Args:
+        run: a run from `headlight.run`.
+        word: the output word, or its index if it occurs more than once; by default the last one.
+        rival: a word to compare with; by default the next best one; "" for the word's own log-probability.
+        parts: "heads", or "words" of the input.
+        ablation: what replaces a head ("zero", "mean", "resample") or a word ("unknown", "mean", "resampled",
+            "masked"); by default the first.
+        reference: sentences from which "mean" and "resample" take outputs of heads.
+        seed: seed of all draws.
+
+    Raises:
+        headlight.EditError: the question makes no sense for this model.
+        headlight.SentenceError: the output has no such word, or the two words can't be compared.
+    """
+    generated = run.computed.generated
+    inquiry = Inquiry(
+        parts=parts,
+        how=ablation or ("zero" if parts == "heads" else "unknown"),
+        text=run.text,
+        target="" if generated else run.model.target.decode(run.computed.target.ids),
+        word=str(word),
+        rival=rival,
+        reference=tuple(reference),
+        seed=seed,
+    )
+    return Why(explain(run.model, run.computed, inquiry))
