@@ -10,7 +10,7 @@ import tyro
 
 from transformer.checkpoints.survey import check_checkpoint
 from transformer.cli.command import CommandError, check_search, program
-from transformer.cli.options import Evaluate, Inspect, Translate, Why, WriteTrace, parse_answers
+from transformer.cli.options import Align, Evaluate, Inspect, Translate, Why, WriteTrace, parse_answers
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
 from transformer.device import DeviceError
 from transformer.errors import CheckpointError, EditError, SentenceError
@@ -18,15 +18,16 @@ from transformer.errors import CheckpointError, EditError, SentenceError
 if TYPE_CHECKING:
     from transformer.cli.trace import WritePage
 
-_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace | Why
+_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace | Why | Align
 _Options = (
     Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
     | Annotated[Inspect, tyro.conf.subcommand("inspect", prefix_name=False)]
     | Annotated[WriteTrace, tyro.conf.subcommand("trace", prefix_name=False)]
     | Annotated[Why, tyro.conf.subcommand("why", prefix_name=False)]
+    | Annotated[Align, tyro.conf.subcommand("align", prefix_name=False)]
 )
-_NAMES = ("translate", "evaluate", "inspect", "trace", "why")
+_NAMES = ("translate", "evaluate", "inspect", "trace", "why", "align")
 
 
 def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
@@ -85,6 +86,10 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         from transformer.cli.why import run_why
 
         return run_why(command)
+    if isinstance(command, Align):
+        from transformer.cli.align import run_alignment
+
+        return run_alignment(command)
     from transformer.cli.trace import run_tracing
 
     return run_tracing(command, write_page)

@@ -177,6 +177,31 @@ class Why:
     device: str | None = None
 
 
+@dataclass(frozen=True)
+class Align:
+    """Link the words of sentence pairs: one line of i-j per pair, from 0, source first.
+
+    The heads, and whether a target word's row is the one that reads or the one that writes it, are chosen by
+    taking source words away; standard error says which. A pair without links gives an empty line.
+
+    Attributes:
+        pairs: a file of source, tab, target; the words of each are separated by spaces.
+        gold: links by people to score against, one line per pair: 3-4 is a sure link, 3?4 a possible one; in
+            the last column of the file. The scores go to standard output with --out, else to standard error.
+        out: file for the links; by default standard output.
+        model: the name of a folder in assets/models, or the path of any checkpoint.
+        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
+        device: cpu, cuda or mps; by default the fastest one.
+    """
+
+    pairs: Path
+    gold: Path | None = None
+    out: Path | None = None
+    model: str = field(default_factory=default_model)
+    answers: Answers = ()
+    device: str | None = None
+
+
 def parse_answers(given: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Parse --answers: name -> value.
 

@@ -117,7 +117,7 @@ def read_references(*paths: Path) -> Iterator[Referenced]:
 
 
 def _read_columns(path: Path) -> Iterator[TextPair]:
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         place = f"{path}:{number}"
         source, *targets = line.split("\t")
         if not targets:
@@ -129,7 +129,7 @@ def _read_columns(path: Path) -> Iterator[TextPair]:
 
 def _read_aligned(source_path: Path, target_path: Path) -> Iterator[TextPair]:
     n_lines = [0, 0]
-    for source, target in zip_longest(_lines(source_path), _lines(target_path)):
+    for source, target in zip_longest(numbered_lines(source_path), numbered_lines(target_path)):
         if source is not None:
             n_lines[0] = source[0]
         if target is not None:
@@ -143,8 +143,12 @@ def _read_aligned(source_path: Path, target_path: Path) -> Iterator[TextPair]:
         )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and read the lines of a file; a line ends at LF or CR LF and nowhere else."""
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and read the lines of a file, plain or gzipped; a line ends at LF or CR LF and nowhere else.
+
+    Raises:
+        CorpusError: for a file that is missing, damaged, empty or a folder.
+    """
     number = 0
     try:
         with path.open("rb") as raw:

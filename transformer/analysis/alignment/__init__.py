@@ -1,0 +1,1 @@
+"""Word alignment: links between the words of a sentence pair, from what a translation model does."""
