@@ -15,6 +15,10 @@ headlight translate SENTENCE     print a translation
 headlight inspect PATH           say what a checkpoint is, and what is wrong with it
 headlight trace --source SENTENCE --out FILE
                                  write every tensor of a run, and a page of it
+headlight why SENTENCE           say which heads, or which words, an output word depends on
+headlight analyze --pairs FILE --out DIR
+                                 say what every head does, over a file of sentences
+headlight align --pairs FILE     link the words of sentences and their translations
 headlight evaluate               score a model on sentence pairs
 headlight train                  train a model
 

@@ -40,6 +40,7 @@ def kept_heads_curve(
         customdata=["no head", *(f"+ {escape(name)}" for name in names)],
         hovertemplate=f"%{{x}} heads on (%{{customdata}})<br>{quantity} <b>%{{y}}</b><extra></extra>",
         yhoverformat=".3f",
+        name="answer",
         showlegend=False,
     )
     figure.update_xaxes(title="heads kept, those that cost most first", rangemode="tozero")

@@ -6,7 +6,7 @@ from transformer.checkpoints.importing.families import FAMILIES
 from viz.pages.checkpoint.choose import choose, is_of_random
 from viz.pages.checkpoint.doctor import doctor
 from viz.pages.checkpoint.drawing import drawing
-from viz.pages.checkpoint.report import keys, parameters, questions, settings, what_it_is
+from viz.pages.checkpoint.report import keys, parameters, questions, settings, what_it_is, with_words
 from viz.pages.shared.explain import prose
 from viz.pages.shared.literal_text import literal
 from viz.session import current_model
@@ -34,6 +34,7 @@ else:
     imported = model.imported
     st.header("Summary")
     what_it_is(imported)
+    with_words(model.name, imported)
     questions(model)
     st.header("Architecture")
     drawing(imported.report.config)

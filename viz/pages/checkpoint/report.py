@@ -17,6 +17,7 @@ from viz.pages.checkpoint.answers import figures, measured
 from viz.pages.checkpoint.session import InspectedModel
 from viz.pages.shared.literal_text import escaped, literal, refused
 from viz.pages.shared.model_words import count
+from viz.pages.shared.why_button import WHY
 from viz.session import checkpoint_slot, current_choice, use_next
 
 _NAME = 200
@@ -55,6 +56,15 @@ def what_it_is(imported: Imported) -> None:
     if raw.left_out:
         left_out = (f"{name} ({count:,} tensors)" for name, count in raw.left_out.items())
         literal(f"Left out because they are not part of the model: {', '.join(left_out)}")
+
+
+def with_words(name: str, imported: Imported) -> None:
+    """Offer a model that writes words on the page that says which of its heads matter for them."""
+    if imported.loaded is None or not imported.report.config.has_generator:
+        return
+    label = "Which of its heads matter, and for which word?"
+    if st.button(label, key="why_checkpoint", on_click=use_next, args=(name,)):
+        st.switch_page(WHY, query_params={})
 
 
 def questions(model: InspectedModel) -> None:

@@ -15,6 +15,7 @@ from viz.figures.labels import visible
 from viz.pages.shared.attention_view import keep, viewer
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.sentence import SentenceRun
+from viz.pages.shared.why_button import why_button
 from viz.text_session import boxes_of, use_sentence
 from viz.viewer.choice import Choice
 from viz.viewer.viewer_run import ViewerRun, truncated, view_run
@@ -48,7 +49,7 @@ def _viewer(sentence: SentenceRun, run: Run, row: int) -> None:
     viewed = seen_at(sentence.loaded, run, row)
     first = _first_choice(viewed, row)
     choice = viewer(viewed, key="beam_viewer", prefix=PREFIX, first=first, owner=(run.target_ids, row))
-    _link_to_explore(sentence, run, choice)
+    _links(sentence, run, choice, row)
     path = attention_record(run.trace, choice.attention, choice.layer).path
     computed_by(scaled_dot_product_attention, path)
 
@@ -70,18 +71,23 @@ def _first_choice(viewed: ViewerRun, row: int) -> Choice:
     return Choice(name, chosen.n_layers - 1, view="token", cell=(row, key))
 
 
-def _link_to_explore(sentence: SentenceRun, run: Run, choice: Choice) -> None:
-    """Offer the same head on Explore, for the whole target, if its text gives the same tokens there."""
+def _links(sentence: SentenceRun, run: Run, choice: Choice, row: int) -> None:
+    """Offer the head on Explore and the word on Why, if there the target's text gives the same tokens."""
     loaded = sentence.loaded
     target = loaded.target.decode(run.target.ids)
     if not reads_as(loaded, run.source, sentence.text, target, run.target.ids):
-        st.caption("Explore would read this target as text and split it into different tokens.")
+        st.caption("Other pages would read this target as text and split it into different tokens.")
         return
 
-    def prepare() -> None:
+    def use_target() -> None:
         boxes = boxes_of(loaded)
         use_sentence(boxes, st.session_state[boxes.text], target)
+
+    def prepare() -> None:
+        use_target()
         keep(choice)
 
-    if st.button("Open this head on Explore", key="beam_explore", on_click=prepare):
-        st.switch_page(EXPLORE, query_params={})  # needed to drop the entries of widgets
+    with st.container(horizontal=True):
+        if st.button("Open this head on Explore", key="beam_explore", on_click=prepare):
+            st.switch_page(EXPLORE, query_params={})  # needed to drop the entries of widgets
+        why_button(sentence, run, row, key="why_decode", before=use_target)

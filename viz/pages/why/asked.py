@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,19 +20,27 @@ from transformer.analysis.interventions.questions import (
 from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel
 from transformer.run import Run
-from viz import address
+from viz.address import as_typed, remember, remembered, whole_numbers
+from viz.figures.labels import visible
 from viz.markdown import quoted
 from viz.pages.shared.literal_text import escaped, refused
 from viz.pages.shared.sentence import SentenceRun
 from viz.pages.shared.waiting import with_progress
+from viz.pages.shared.why_button import WORD, word_owner
 from viz.session import run_cache
 from viz.theme import Theme
 from viz.widgets import pick_button
 
 Result = TypeVar("Result")
-WORD, VERSUS, RIVAL = "word", "versus", "rival"
-"""Names of the choices in the address."""
+VERSUS, RIVAL = "versus", "rival"
+"""Names of further choices in the address."""
 ALONE, NEXT_BEST, TYPED = "alone", "next best", "typed"
+COMPARED = {
+    NEXT_BEST: "rather than the next best",
+    TYPED: "rather than another word",
+    ALONE: "alone: its probability",
+}
+_PILLS = "why_word"
 
 
 @dataclass(frozen=True)
@@ -105,34 +113,54 @@ def ask(sentence: SentenceRun) -> Asked | None:
     """Draw the pickers of the word and its rival; None, with a note on the page, if nothing can be asked."""
     questions = tuple(word_questions(sentence.loaded, sentence.run))
     with st.container(key="question", gap="xsmall"):
-        labels = {place: escaped(question.label) for place, question in enumerate(questions)}
-        word = pick_button(
-            st.container(width="content").pills, "Why this word?", labels, last_word(questions), key=WORD
-        )
-        question = _with_rival(sentence, questions[word])
+        question = _with_rival(sentence, questions[_word(sentence, questions)])
     return None if question is None else Asked(sentence, questions, question)
+
+
+def _word(sentence: SentenceRun, questions: Sequence[Question]) -> int:
+    """Draw the words of the output; returns the index of the chosen one.
+
+    The address holds the index: a word may occur twice.
+    """
+    owner = word_owner(sentence.choice, sentence.text)
+    default = last_word(questions)
+    chosen = whole_numbers(remembered(WORD, str(default), owner))
+    st.session_state[_PILLS] = chosen[0] if chosen and chosen[0] < len(questions) else default
+    word: int = st.pills(
+        "Why this word?",
+        range(len(questions)),
+        key=_PILLS,
+        required=True,
+        format_func=lambda place: escaped(visible(questions[place].label)),
+        on_change=lambda: remember(WORD, str(st.session_state[_PILLS]), owner),
+    )
+    return word
 
 
 def _with_rival(sentence: SentenceRun, question: Question) -> Question | None:
     loaded, run = sentence.loaded, sentence.run
     best = against_next_best(loaded, run, question)
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
-    labels = {
-        NEXT_BEST: f"rather than {escaped(best.rival)} (the next best)",
-        ALONE: "alone (its probability)",
-        TYPED: "rather than …",
-    }
-    versus = pick_button(left.segmented_control, "Compared with", labels, key=VERSUS)
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    versus = pick_button(
+        left.segmented_control, "Compared with", COMPARED, key=VERSUS, label_visibility="collapsed"
+    )
     if versus == ALONE:
         return question
     if versus == NEXT_BEST:
+        right.text(f"The next best here: {visible(best.rival)}")
         return best
-    rival = right.text_input("Another word", key=RIVAL, bind="query-params", placeholder="Type a word")
-    if not address.as_typed(rival).strip():
+    rival = right.text_input(
+        "Another word",
+        key=RIVAL,
+        bind="query-params",
+        placeholder="Type a word",
+        label_visibility="collapsed",
+    )
+    if not as_typed(rival).strip():
         st.info("Type the word that the model could have written instead.")
         return None
     try:
-        return against(loaded, run, question, address.as_typed(rival))
+        return against(loaded, run, question, as_typed(rival))
     except SentenceError as error:
         refused("The two can't be compared.", error)
         return None

@@ -10,6 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import ATTENTION_LABELS
+from transformer.analysis.interventions.direct import direct_effects
 from transformer.analysis.interventions.heads import (
     ABLATIONS,
     Ablation,
@@ -62,7 +63,7 @@ def heads_section(asked: Asked) -> None:
     effects = _effects(asked, how, reference)
     alone = effects[:, 0]
     _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
-    place = _table(asked, places, effects)
+    place = _table(asked, places, effects, _direct(asked, how, reference))
     computed_by(head_effects)
     if place is not None:
         _opened(asked, place, float(alone[places.index(place)]))
@@ -86,6 +87,16 @@ def _effects(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray[n
         return head_effects(asked.loaded, asked.run, questions, switch, report).numpy()
 
     return asked.answer(("heads", asked.question, how), "Switching off the heads, one by one", compute)
+
+
+def _direct(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray[np.float64]:
+    """(heads,): the direct effect on the question; NaN for heads without a direct path."""
+
+    def compute(report: OnProgress) -> NDArray[np.float64]:
+        switch = Switch(asked.loaded, how, reference)
+        return direct_effects(asked.loaded, asked.run, [asked.question], switch, report).numpy()[:, 0]
+
+    return asked.answer(("direct", asked.question, how), "Holding later layers as they were", compute)
 
 
 def _summary(asked: Asked, places: Sequence[HeadPlace], effects: NDArray[np.float64], meaning: str) -> None:
@@ -117,19 +128,29 @@ def name_of(place: HeadPlace) -> str:
     return f"{ATTENTION_LABELS[place.attention]}, layer {place.layer}, head {place.head}"
 
 
-def _table(asked: Asked, places: Sequence[HeadPlace], effects: NDArray[np.float64]) -> HeadPlace | None:
+def _table(
+    asked: Asked,
+    places: Sequence[HeadPlace],
+    effects: NDArray[np.float64],
+    direct: NDArray[np.float64],
+) -> HeadPlace | None:
     """Draw the table of heads and words, sorted by the question; returns the head of the chosen cell."""
     question = asked.question
     versus = f" rather than {visible(question.rival)}" if question.rival_id is not None else ""
     columns = [
         f"{visible(question.label)}{versus} ?",
+        "directly",
         *(f"{place} {visible(one.label)}" for place, one in enumerate(asked.questions)),
     ]
     order = np.argsort(-effects[:, 0], kind="stable")
-    table = pd.DataFrame(effects[order], columns=columns)
+    values = np.insert(effects, 1, direct, axis=1)[order]
+    table = pd.DataFrame(values, columns=columns)
     table.insert(0, "head", [str(places[index]) for index in order])
-    styled = table.style.map(lambda value: _shade(value, asked.theme), subset=columns).format(
-        "{:+.3f}", subset=columns
+    largest = max(float(np.abs(effects[:, 0]).max()), 1e-9)
+    styled = (
+        table.style.map(lambda value: _shade(value / largest, asked.theme), subset=columns[:2])
+        .map(lambda value: _shade(value / STRONGEST, asked.theme), subset=columns[2:])
+        .format("{:+.3f}", subset=columns, na_rep="no path")
     )
     chosen = st.dataframe(
         styled,
@@ -145,17 +166,21 @@ def _table(asked: Asked, places: Sequence[HeadPlace], effects: NDArray[np.float6
         },
     )
     st.caption(
-        "First column of numbers: the question. The others: how much each word's own log-probability falls, "
-        "in nats. Blue speaks against the word, orange for it. Click a column's name to sort; click a cell "
-        "to open its head."
+        "First: the question, with all that later layers make of it (total effect). *Directly*: through the "
+        "residual stream alone, later layers held as they were; an encoder reaches the output through "
+        "cross-attention only. More directly than in total: later layers make up for the head "
+        "(self-repair). The other columns: the fall of each word's own log-probability, in nats. Orange: the "
+        "head speaks for the word; blue: against it. Click a column's name to sort, a cell to open its head."
     )
     cells = chosen["selection"]["cells"]
     return places[order[cells[0][0]]] if cells else None
 
 
 def _shade(value: float, theme: Theme) -> str:
-    """CSS of a cell: the diverging scale of the theme, faint around 0."""
-    strength = min(abs(value) / STRONGEST, 1.0) ** 0.5
+    """CSS of a cell, from -1 to 1: the diverging scale of the theme, faint around 0."""
+    if np.isnan(value):
+        return ""
+    strength = min(abs(value), 1.0) ** 0.5
     color = theme.diverging[-3] if value > 0 else theme.diverging[2]
     return f"background-color: {color}{round(200 * strength):02x}"
 

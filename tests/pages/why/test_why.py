@@ -1,0 +1,82 @@
+"""Why: a word is asked about, heads are ranked for it, parts are switched off; every kind of model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.pages.app import each_section, open_app, press, texts
+from tests.pages.figures import array, trace
+from tests.pages.offered import offer
+from tests.support.kinds import KINDS
+from transformer.analysis.interventions.heads import Switch, head_effects, head_places
+from transformer.analysis.interventions.questions import against_next_best, word_questions
+from transformer.checkpoints.folder import open_saved
+from transformer.run import run_sentence
+
+TEXT = "The black cat sees the small dog."
+
+
+def test_the_table_has_the_effects_of_the_heads_on_the_word_and_its_rival() -> None:
+    app = open_app("why", text=TEXT, ablation="zeros")
+    assert not app.exception
+    loaded = open_saved("toy-en-it")
+    run = run_sentence(loaded, TEXT)
+    words = word_questions(loaded, run)
+    word = app.button_group(key="why_word").value
+    question = against_next_best(loaded, run, words[word])
+    effects = head_effects(loaded, run, [question], Switch(loaded, "zero"))[:, 0].numpy()
+    places = head_places(loaded.model.config)
+    shown = app.dataframe[0].value
+    assert shown.shape == (len(places), 3 + len(words))
+    best = int(effects.argmax())
+    assert shown["head"].iloc[0] == str(places[best])
+    np.testing.assert_allclose(shown.iloc[:, 1], np.sort(effects)[::-1], atol=1e-4)
+    assert "Rank correlation" in texts(app)
+    kept = array(trace(app, "why_kept", "answer")["y"])
+    assert len(kept) == len(places) + 1
+
+
+def test_a_typed_rival_and_none() -> None:
+    app = open_app("why", text=TEXT, versus="rather than another word")
+    assert "could have written instead" in app.info[0].value
+    assert not app.dataframe
+    app.text_input(key="rival").input("gatti").run()
+    assert not app.exception
+    assert "gatti" in " ".join(app.dataframe[0].value.columns)
+    app.button_group(key="versus").set_value("alone").run()
+    assert "the log-probability of" in texts(app)
+
+
+def test_a_head_switched_off_changes_the_translation() -> None:
+    app = open_app("why", text=TEXT, section="Switch off")
+    assert "Nothing is switched off" in app.info[0].value
+    layers = [name for name in app.multiselect(key="off_sublayers").options if "cross" in name]
+    app.multiselect(key="off_sublayers").set_value(layers).run()
+    assert not app.exception
+    translation = run_sentence(open_saved("toy-en-it"), TEXT).translation
+    outputs = [text.value for text in app.text]
+    assert translation in outputs
+    assert any(text != translation for text in outputs[outputs.index(translation) + 1 :])
+    changes = array(trace(app, "why_switched", "change of log-probability (nats)")["y"])
+    assert changes.min() < -1
+
+
+@pytest.mark.parametrize("kind", ["prompted", "masked", "shifted", "reader", "capped"])
+def test_every_kind_of_model(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch.setattr, {kind: KINDS[kind]})
+    app = open_app("why", model=kind, text="the cat saw a dog")
+    for _ in each_section(app):
+        pass
+    if kind == "reader":
+        assert "no generator" in app.info[0].value
+
+
+def test_explore_leads_to_the_question_about_the_chosen_word() -> None:
+    app = open_app("explore", text=TEXT, attention="cross", cell="1,2")
+    (button,) = (one for one in app.button if one.key == "why_explore")
+    words = word_questions(loaded := open_saved("toy-en-it"), run_sentence(loaded, TEXT))
+    assert button.label == f"Why “{words[1].label}”?"
+    press(app, button.label)
+    assert app.title[0].value == "Why this word?"
+    assert app.button_group(key="why_word").value == 1

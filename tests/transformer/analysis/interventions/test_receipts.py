@@ -1,0 +1,95 @@
+"""A receipt has everything that its numbers need to be computed again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.support.kinds import KINDS
+from tests.support.models import tiny_model
+from transformer.analysis.interventions.heads import Switch, head_effects, head_places
+from transformer.analysis.interventions.questions import word_questions
+from transformer.analysis.interventions.receipts import Inquiry, Receipt, ReceiptError, answer
+from transformer.errors import EditError, SentenceError
+from transformer.run import run_sentence
+
+TEXT = "Yesterday I saw the dog."
+PAIRS = ((TEXT, "ho visto il cane"), ("The cat saw a dog.", "il gatto"), ("a cat.", "un gatto"))
+
+
+@pytest.mark.parametrize(
+    "inquiry",
+    [
+        Inquiry("heads", "zero", TEXT),
+        Inquiry("heads", "resample", TEXT, reference=("the cat .",), seed=3),
+        Inquiry("words", "resampled", TEXT, "ho visto il cane", word="cane", rival="gatto", seed=5),
+        Inquiry("words", "masked", TEXT, word="0", rival=""),
+        Inquiry("heads", "mean", pairs=PAIRS, reference=("the cat .",)),
+    ],
+    ids=lambda one: f"{one.parts} {one.how}",
+)
+def test_a_receipt_read_from_its_file_gives_the_same_numbers(inquiry: Inquiry) -> None:
+    receipt = answer(tiny_model(), inquiry)
+    read = Receipt.from_json(receipt.to_json())
+    assert read == receipt
+    again = answer(tiny_model(), read.inquiry)
+    assert again.difference(read) == 0
+    assert again.weights == read.weights
+    assert receipt.code.startswith("transformer/analysis/interventions/")
+    other = answer(tiny_model(seed=1), inquiry)
+    assert other.weights != read.weights
+    assert other.difference(read) > 1e-4
+
+
+def test_the_numbers_are_those_of_the_heads() -> None:
+    loaded = tiny_model()
+    receipt = answer(loaded, Inquiry("heads", "zero", TEXT, "ho visto il cane", word="cane", rival=""))
+    run = run_sentence(loaded, TEXT, "ho visto il cane")
+    question = next(one for one in word_questions(loaded, run) if one.label == "cane")
+    effects = head_effects(loaded, run, [question], Switch(loaded, "zero"))[:, 0]
+    assert receipt.effects == pytest.approx(effects.tolist(), abs=1e-6)
+    assert receipt.names == tuple(map(str, head_places(loaded.model.config)))
+    assert receipt.baseline == pytest.approx(np.log(run.steps[3].probability), abs=1e-5)
+
+
+def test_over_sentences_every_head_has_an_interval() -> None:
+    receipt = answer(tiny_model(), Inquiry("heads", "zero", pairs=PAIRS))
+    assert receipt.n == 3
+    assert all(
+        low <= effect <= high for effect, (low, high) in zip(receipt.effects, receipt.intervals, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    "inquiry, error, message",
+    [
+        (Inquiry("heads", "masked", TEXT), EditError, "choose one of zero, mean, resample"),
+        (Inquiry("heads", "mean", TEXT), EditError, "needs other sentences"),
+        (Inquiry("words", "unknown", pairs=PAIRS), EditError, "only heads"),
+        (Inquiry("heads", "zero", TEXT, "il cane", word="gatto"), SentenceError, "0 il, 1 cane, 2 <eos>"),
+        (Inquiry("heads", "zero", TEXT, "il il", word="il"), SentenceError, "has several"),
+        (Inquiry("heads", "zero", TEXT, "il", word="il", rival="il"), SentenceError, "type one that differs"),
+        (Inquiry("heads", "zero", " "), SentenceError, "no words"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(inquiry: Inquiry, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        answer(tiny_model(), inquiry)
+
+
+def test_a_model_without_a_generator_writes_no_words() -> None:
+    with pytest.raises(EditError, match="no generator"):
+        answer(KINDS["reader"](), Inquiry("heads", "zero", TEXT))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"inquiry": {}}', "nonsense"])
+def test_another_file_is_no_receipt(text: str) -> None:
+    with pytest.raises(ReceiptError, match="not a receipt"):
+        Receipt.from_json(text)
+
+
+def test_other_parts_are_not_compared() -> None:
+    receipt = answer(tiny_model(), Inquiry("heads", "zero", TEXT))
+    assert receipt.difference(replace(receipt, names=receipt.names[::-1])) == float("inf")
