@@ -10,6 +10,8 @@ from viz.pages.shared.sections import sections
 from viz.pages.shared.sentence import sentence_box
 from viz.pages.why.asked import ask
 from viz.pages.why.heads import heads_section
+from viz.pages.why.layers import layers_section
+from viz.pages.why.sums import sums_section
 from viz.pages.why.switching import NAME as SWITCH_OFF
 from viz.pages.why.switching import switching_section
 from viz.session import current_model
@@ -17,6 +19,8 @@ from viz.session import current_model
 PARTS = {
     "Heads": heads_section,
     SWITCH_OFF: switching_section,
+    "Sums": sums_section,
+    "Layers": layers_section,
 }
 """The sections of the page: each draws its part for a question."""
 

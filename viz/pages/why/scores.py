@@ -1,0 +1,116 @@
+"""What a score of attention is the sum of: why a head looks there."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.attention_maps import MODULES, Attention, attention_record, attentions, n_layers
+from transformer.analysis.interventions.heads import HeadPlace
+from transformer.analysis.ledgers.logit import output_stack
+from transformer.analysis.ledgers.score import ScoreLedger, score_ledger
+from transformer.model.trace import Stack
+from viz.figures.numbers import number
+from viz.figures.sums import pair_matrix
+from viz.markdown import quoted
+from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.figure import show
+from viz.pages.why.asked import Asked
+from viz.pages.why.ledger_words import DIVISIONS, Division, difference, divided, named_by
+from viz.widgets import pick, pick_attention, pick_button, pick_token
+
+PARTS: list[Division] = ["sublayer", "head"]
+
+
+@st.fragment
+def score_part(asked: Asked) -> None:
+    """Draw this part of the section; a choice in it redraws only this part."""
+    st.header("Why does a head look there?")
+    prose(
+        "A head's score is the product of a query and a key. Each of the two is a sum as well: of the token, "
+        "its position, and everything that earlier heads and feed-forwards added there. So the score is the "
+        "sum of every part of the query times every part of the key."
+    )
+    place, query, key = _pick(asked)
+    ledger = score_ledger(asked.loaded, asked.run, place, query, key)
+    division = pick_button(
+        st.container(width="content").segmented_control,
+        "One row and column per",
+        {one: DIVISIONS[one] for one in PARTS},
+        key="score_by",
+    )
+    _matrix(asked, ledger, place, (query, key), division)
+    computed_by(score_ledger)
+
+
+def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
+    """Draw the pickers of head, query and key."""
+    trace = asked.run.trace
+    attention = pick_attention(attentions(trace), preferred="cross", key="score_attention")
+    columns = st.columns([1, 1, 2, 2])
+    layer = pick(columns[0].selectbox, "Layer", range(n_layers(trace, attention)), key="score_layer")
+    record = attention_record(trace, attention, layer)
+    head = pick(columns[1].selectbox, "Head", range(record.weights.shape[1]), key="score_head")
+    stack = MODULES[attention][0]
+    row = asked.question.rows[0] if stack == output_stack(asked.loaded.model.config) else 0
+    query = pick_token(
+        columns[2].selectbox,
+        "Query: the token that looks",
+        record.query_tokens[0],
+        key="score_query",
+        default=row,
+    )
+    weights = record.weights[0, head, query]
+    key = pick_token(
+        columns[3].selectbox,
+        "Key: the token that is looked at",
+        record.key_tokens[0],
+        key="score_key",
+        default=int(weights.argmax()),
+    )
+    st.markdown(
+        f"Here the head gives {quoted(record.key_tokens[0][key])} a weight of "
+        f"**{number(float(weights[key]), 3)}**; its strongest key is "
+        f"{quoted(record.key_tokens[0][int(weights.argmax())])} with {number(float(weights.max()), 3)}."
+    )
+    return HeadPlace(attention, layer, head), query, key
+
+
+def _matrix(
+    asked: Asked, ledger: ScoreLedger, place: HeadPlace, positions: tuple[int, int], division: Division
+) -> None:
+    query_stack, key_stack = _stacks(place.attention)
+    queries = named_by(division, asked.run, query_stack, positions[0])
+    keys = named_by(division, asked.run, key_stack, positions[1])
+    rows, by_query = divided(ledger.query_parts, ledger.values, queries)
+    columns, both = divided(ledger.key_parts, by_query.T, keys)
+    values = both.T
+    best = np.unravel_index(int(values.argmax()), values.shape)
+    bias = f", and the relative bias {number(ledger.position_bias, 3)}" if ledger.position_bias else ""
+    capped = " before the soft cap" if asked.loaded.model.config.attention_soft_cap else ""
+    st.markdown(
+        f"The {ledger.values.size:,} products{bias} sum to **{number(ledger.total, 4)}**. The model computed "
+        f"a score of **{number(ledger.recorded, 4)}**{capped}. Difference: "
+        f"{difference(ledger.total, ledger.recorded)}. Largest cell: {quoted(rows[best[0]])} of the query "
+        f"with {quoted(columns[best[1]])} of the key, {number(float(values[best]), 2)}."
+    )
+    show(
+        pair_matrix(
+            values,
+            rows,
+            columns,
+            theme=asked.theme,
+            quantity="part of the score",
+            axes=("part of the query", "part of the key"),
+        ),
+        name="score-parts",
+        caption="Rows: what the query is made of. Columns: what the key is made of. Orange cells make the "
+        "head look there, blue ones make it look away.",
+        key="why_score",
+    )
+
+
+def _stacks(attention: Attention) -> tuple[Stack, Stack]:
+    """The stacks that queries and keys come from."""
+    stack = MODULES[attention][0]
+    return stack, "encoder" if attention == "cross" else stack
