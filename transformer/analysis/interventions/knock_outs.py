@@ -19,6 +19,7 @@ from transformer.model.config import TransformerConfig
 from transformer.model.embedding import Embedding
 from transformer.model.trace import Edit, Stack
 from transformer.run import Run
+from transformer.text.coder import Coder
 
 KnockOut = Literal["unknown", "mean", "resampled", "masked"]
 """How a word is taken away.
@@ -36,9 +37,9 @@ def input_stack(config: TransformerConfig) -> Stack:
     return "encoder" if config.n_encoder_layers else "decoder"
 
 
-def input_words(loaded: LoadedModel, run: Run) -> Words:
-    """The words that can be taken away: those of `input_stack`'s input."""
-    return words_of(run, input_stack(loaded.model.config))
+def input_words(loaded: LoadedModel, run: Run, stack: Stack | None = None) -> Words:
+    """The words that can be taken away: those of a stack's input, by default of `input_stack`'s."""
+    return words_of(run, stack or input_stack(loaded.model.config))
 
 
 def word_effects(
@@ -49,11 +50,13 @@ def word_effects(
     *,
     seed: int = 0,
     words: Sequence[Sequence[int]] | None = None,
+    stack: Stack | None = None,
     on_progress: OnProgress | None = None,
 ) -> Tensor:
     """How much each answer falls without each input word: (words, questions) float64.
 
     Positive where the word spoke for the output. Words after a question's row have no effect in a decoder.
+    The rest of the output stays as it is.
 
     Args:
         loaded: a model with a generator.
@@ -62,15 +65,18 @@ def word_effects(
         how: see `KnockOut`.
         seed: seed of the draws, for "resampled" only.
         words: positions of each word's tokens; by default of `input_words`.
+        stack: whose input; "decoder" takes away words of the target prefix. By default `input_stack`.
         on_progress: see `OnProgress`.
     """
     if words is None:
-        known = input_words(loaded, run)
+        known = input_words(loaded, run, stack)
         words = [known.tokens(word) for word in range(len(known.labels))]
     n_draws = N_DRAWS if how == "resampled" else 1
     generator = torch.Generator().manual_seed(seed)
     variants = [
-        without_tokens(loaded, run, positions, how, generator) for positions in words for _ in range(n_draws)
+        without_tokens(loaded, run, positions, how, generator, stack)
+        for positions in words
+        for _ in range(n_draws)
     ]
     own, *others = outcomes(loaded, run, [{}, *variants], questions, on_progress)
     if not others:
@@ -84,42 +90,64 @@ def without_tokens(
     positions: Sequence[int],
     how: KnockOut,
     generator: torch.Generator | None = None,
+    stack: Stack | None = None,
 ) -> Variant:
     """Edits that take away some tokens of the input.
 
     Args:
         loaded: the model.
         run: a run of it.
-        positions: of the tokens, in the input of `input_stack`.
+        positions: of the tokens, in the input of the stack.
         how: see `KnockOut`.
         generator: draws the tokens for "resampled".
+        stack: by default `input_stack`.
     """
     config = loaded.model.config
-    stack = input_stack(config)
+    stack = stack or input_stack(config)
     if how == "masked":
         return {path: _closed(positions) for path in _masks(config, stack)}
-    embedding = loaded.model.src_embedding if stack == "encoder" else loaded.model.tgt_embedding
-    special_tokens = loaded.source.special_tokens
-    rows = _embeddings(embedding)
-    if how == "unknown" and special_tokens.unk is not None:
-        new = rows[special_tokens.unk]
-    elif how == "resampled":
-        ordinary = [index for index in range(len(rows)) if index not in special_tokens.ids]
+    if how == "resampled":
+        special_ids = _coder(loaded, stack).special_tokens.ids
+        ordinary = [
+            index for index in range(len(_embedding(loaded, stack).weight)) if index not in special_ids
+        ]
         drawn = torch.randint(len(ordinary), (len(positions),), generator=generator)
-        new = rows[[ordinary[index] for index in drawn]]
+        new = embedded(loaded, stack, [ordinary[index] for index in drawn])
     else:
-        new = rows.mean(dim=0)
+        new = neutral_embedding(loaded, stack, how)
 
     def exchange(tokens: Tensor) -> Tensor:
         tokens[:, list(positions)] = new
         return tokens
 
-    return {f"{'src' if stack == 'encoder' else 'tgt'}_embedding.tokens": exchange}
+    return {tokens_path(stack): exchange}
 
 
-def _embeddings(embedding: Embedding) -> Tensor:
-    """All embeddings (V, width), scaled as the tap sees them."""
-    return embedding.weight.detach() * embedding.scale
+def tokens_path(stack: Stack) -> str:
+    """The path of the token embeddings that a stack reads."""
+    return f"{'src' if stack == 'encoder' else 'tgt'}_embedding.tokens"
+
+
+def neutral_embedding(loaded: LoadedModel, stack: Stack, how: Literal["unknown", "mean"]) -> Tensor:
+    """The embedding of <unk> or the mean one, which serves in a vocabulary without <unk> too: (width,)."""
+    unk, embedding = _coder(loaded, stack).special_tokens.unk, _embedding(loaded, stack)
+    if how == "unknown" and unk is not None:
+        return embedded(loaded, stack, [unk])[0]
+    return embedding.weight.detach().mean(dim=0) * embedding.scale
+
+
+def embedded(loaded: LoadedModel, stack: Stack, ids: Sequence[int]) -> Tensor:
+    """Embeddings of tokens that a stack reads, scaled as the tap sees them: (tokens, width)."""
+    embedding = _embedding(loaded, stack)
+    return embedding.weight.detach()[list(ids)] * embedding.scale
+
+
+def _embedding(loaded: LoadedModel, stack: Stack) -> Embedding:
+    return loaded.model.src_embedding if stack == "encoder" else loaded.model.tgt_embedding
+
+
+def _coder(loaded: LoadedModel, stack: Stack) -> Coder:
+    return loaded.source if stack == "encoder" else loaded.target
 
 
 def _masks(config: TransformerConfig, stack: Stack) -> list[str]:

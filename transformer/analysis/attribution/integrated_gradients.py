@@ -1,0 +1,151 @@
+"""Integrated gradients over token embeddings (Sundararajan et al. 2017, arXiv:1703.01365, section 3).
+
+Source and prefix move together along the straight line from a baseline to the sentence, so their scores share
+one sum: the answer minus the baseline's answer (completeness, proposition 1). The tokens that frame a
+sentence (<bos>, <eos>) keep their embeddings, as in Inseq; positions and segments are not moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer.analysis.interventions.knock_outs import embedded, neutral_embedding, tokens_path
+from transformer.analysis.interventions.outcomes import MOST_LOGITS, MOST_ROWS, OnProgress
+from transformer.analysis.interventions.questions import Question, suppressed_ids
+from transformer.loaded import LoadedModel
+from transformer.model.trace import Edit, Editor, Stack
+from transformer.model_input import Input, padded
+from transformer.run import Run
+
+Baseline = Literal["unknown", "zero", "mean"]
+"""Embedding that stands for no word: that of <unk> (without one, the mean), zeros, or the mean of all."""
+BASELINES: tuple[Baseline, ...] = get_args(Baseline)
+N_STEPS = 50
+"""Points of the path, as in Captum and Inseq."""
+
+
+@dataclass(frozen=True)
+class IntegratedGradients:
+    """The scores of one question.
+
+    Attributes:
+        by_stack: the tokens' scores by stack, (tokens,): positive where the token spoke for the output.
+            Tokens after the question's last row have 0.
+        answer: the answer of the run.
+        baseline_answer: the answer of the baseline.
+    """
+
+    by_stack: dict[Stack, NDArray[np.float64]]
+    answer: float
+    baseline_answer: float
+
+    @property
+    def completeness_error(self) -> float:
+        """The sum of all scores minus the difference of the two answers; 0 for infinitely many steps."""
+        total = sum(float(scores.sum()) for scores in self.by_stack.values())
+        return total - (self.answer - self.baseline_answer)
+
+
+def integrated_gradients(
+    loaded: LoadedModel,
+    run: Run,
+    question: Question,
+    baseline: Baseline = "unknown",
+    *,
+    n_steps: int = N_STEPS,
+    on_progress: OnProgress | None = None,
+) -> IntegratedGradients:
+    """The scores of all tokens of source and prefix.
+
+    Args:
+        loaded: a model with a generator; its frozen weights get no gradients.
+        run: its run.
+        question: what is asked of the output.
+        baseline: see `Baseline`.
+        n_steps: number of points, by Gauss-Legendre quadrature.
+        on_progress: see `OnProgress`; called with the number of steps.
+    """
+    path = _Path.of(loaded, run, question, baseline)
+    points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
+    gradients = {stack: torch.zeros_like(end) for stack, end in path.ends.items()}
+    for start in range(0, n_steps, path.at_once):
+        rows = slice(start, start + path.at_once)
+        own = path.gradients((points[rows] + 1) / 2, weights[rows] / 2)
+        gradients = {stack: gradients[stack] + gradient for stack, gradient in own.items()}
+        if on_progress is not None:
+            on_progress(min(rows.stop, n_steps), n_steps)
+    by_stack = {}
+    for stack, length in path.lengths.items():
+        scores = ((path.ends[stack] - path.starts[stack]) * gradients[stack]).double().sum(dim=-1)
+        by_stack[stack] = np.pad(scores.cpu().numpy(), (0, length - len(scores)))
+    with torch.inference_mode():
+        _, (first, last) = path.answers(torch.tensor([0.0, 1.0]))
+    return IntegratedGradients(by_stack, float(last), float(first))
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The straight line between two sets of embeddings: (T, width) by stack."""
+
+    loaded: LoadedModel
+    question: Question
+    ids: dict[Stack, tuple[int, ...]]
+    starts: dict[Stack, Tensor]
+    ends: dict[Stack, Tensor]
+    lengths: dict[Stack, int]
+    suppressed: tuple[int, ...]
+
+    @classmethod
+    def of(cls, loaded: LoadedModel, run: Run, question: Question, baseline: Baseline) -> _Path:
+        read: dict[Stack, Input | None] = {"encoder": run.encoder_input, "decoder": run.decoder_input}
+        inputs = {stack: one for stack, one in read.items() if one is not None}
+        ids = {stack: one.ids for stack, one in inputs.items()}
+        if "decoder" in ids and not loaded.model.recomputes:  # later tokens change nothing
+            ids["decoder"] = ids["decoder"][: max(question.rows) + 1]
+        starts, ends = {}, {}
+        for stack, own in ids.items():
+            first, stop = inputs[stack].first, inputs[stack].first + len(inputs[stack].sentence.ids)
+            ends[stack] = embedded(loaded, stack, own)
+            starts[stack] = ends[stack].clone()
+            starts[stack][first:stop] = (
+                0.0 if baseline == "zero" else neutral_embedding(loaded, stack, baseline)
+            )
+        lengths = {stack: len(one.ids) for stack, one in inputs.items()}
+        return cls(loaded, question, ids, starts, ends, lengths, tuple(suppressed_ids(loaded, run)))
+
+    @property
+    def at_once(self) -> int:
+        """Points in one batch."""
+        last = list(self.ids.values())[-1]
+        width = self.loaded.model.config.tgt_vocab_size or self.loaded.model.config.src_vocab_size
+        return max(1, min(MOST_ROWS, MOST_LOGITS // (len(last) * width)))
+
+    def answers(self, points: Tensor) -> tuple[dict[Stack, Tensor], Tensor]:
+        """The embeddings (points, T, width) by stack, and the answers (points,), at points from 0 to 1."""
+        moving, edits, inputs = {}, {}, {}
+        for stack, ids in self.ids.items():
+            start, end = self.starts[stack], self.ends[stack]
+            here = start + points.to(start)[:, None, None] * (end - start)
+            moving[stack] = here.requires_grad_(not torch.is_inference_mode_enabled())
+            edits[tokens_path(stack)] = _given(moving[stack])
+            inputs[stack] = padded(self.loaded, [ids]).expand(len(points), -1)
+        logits = self.loaded.model(inputs.get("encoder"), inputs.get("decoder"), tap=Editor(edits))
+        return moving, self.question.value(logits, self.suppressed)
+
+    def gradients(self, points: Tensor, weights: Tensor) -> dict[Stack, Tensor]:
+        """The weighted sum of the gradients at some points: (T, width) by stack."""
+        with torch.enable_grad():
+            moving, answers = self.answers(points)
+            total = (answers * weights.to(answers)).sum()
+            gradients = torch.autograd.grad(total, list(moving.values()))
+        return {stack: own.sum(dim=0) for stack, own in zip(moving, gradients, strict=True)}
+
+
+def _given(tensor: Tensor) -> Edit:
+    return lambda _: tensor

@@ -1,0 +1,123 @@
+"""Source or prefix: how much of each output word came from the source, and a score for hallucinations.
+
+Two measures, because they answer different questions. ALTI+ says where the vector that a word is chosen from
+came from, and its share of the source is a property of the model's inside. The gain says what the word owes
+to the
+source: its log-probability minus the one it keeps without the source. A word without gain rests on the prefix
+alone. Summed over the target this is the pointwise mutual information of target and source, log p(y | x) -
+log p(y | no source), as in Li et al. 2016 (arXiv:1510.03055, section 4), and unlike log p(y | x) it is not
+low for a target that is merely rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.analysis.attention_maps import words_of
+from transformer.analysis.attribution.alti import alti
+from transformer.analysis.interventions.knock_outs import KnockOut, input_stack, without_tokens
+from transformer.analysis.interventions.outcomes import Variant, outcomes
+from transformer.analysis.interventions.questions import Question
+from transformer.loaded import LoadedModel
+from transformer.model.trace import Stack
+from transformer.run import Run
+
+Scores = NDArray[np.float64]
+LEAST_GAIN = float(np.log(2))
+"""Nats: a word that the source makes less than twice as probable rests on the prefix alone."""
+
+
+class NoPrefixError(ValueError):
+    """The model has no target prefix that a word could come from."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This model has no decoder, so its words don't follow a prefix: all that it reads is the source."
+        )
+
+
+@dataclass(frozen=True)
+class SourceShare:
+    """Where each of W output words came from.
+
+    Attributes:
+        source: share of the source in ALTI+, from 0 to 1; the rest is the prefix's. None for a model whose
+            heads can't be told apart.
+        coverage: what each source word gave to the output, by `source_words`: the sum of its shares in all
+            output tokens. None as for `source`.
+        source_words: the words of the source; without an encoder, of the prompt.
+        log_probabilities: of the words, in nats.
+        gains: how much of it is lost without the source.
+    """
+
+    source: Scores | None
+    coverage: Scores | None
+    source_words: tuple[str, ...]
+    log_probabilities: Scores
+    gains: Scores
+
+    @property
+    def from_prefix_alone(self) -> NDArray[np.bool_]:
+        """True for the words with less than `LEAST_GAIN`."""
+        marked: NDArray[np.bool_] = self.gains < LEAST_GAIN
+        return marked
+
+
+def source_share(loaded: LoadedModel, run: Run, questions: Sequence[Question]) -> SourceShare:
+    """The shares and gains of the words that are asked about, such as all of `word_questions`.
+
+    Raises:
+        NoPrefixError: for a model without a decoder.
+    """
+    if run.decoder_input is None:
+        raise NoPrefixError
+    stack, places = source_places(loaded, run)
+    words = words_of(run, stack)
+    n_words = int(words.word_of[max(places)]) + 1 if stack == "decoder" else len(words.labels)
+    log_probabilities, gains = source_gains(loaded, run, questions)
+    source = coverage = None
+    if loaded.model.config.merge_heads == "transposed":
+        shares = alti(loaded, run).by_stack[stack][:, : words.tokens(n_words - 1).stop]  # (T, source tokens)
+        source = np.array([shares[list(one.rows)].sum(axis=1).mean() for one in questions])
+        rows = sorted({row for one in questions for row in one.rows})
+        coverage = np.add.reduceat(shares[rows].sum(axis=0), words.starts[:n_words])
+    return SourceShare(source, coverage, words.labels[:n_words], log_probabilities, gains)
+
+
+def source_gains(
+    loaded: LoadedModel, run: Run, questions: Sequence[Question], how: KnockOut | None = None
+) -> tuple[Scores, Scores]:
+    """Each answer, and how much it falls if all words of the source are taken away at once.
+
+    The target stays as it is, and so do the tokens that frame the source.
+
+    Args:
+        loaded: a model with a generator.
+        run: its run.
+        questions: what is asked of the output.
+        how: by default "masked" with an encoder; "unknown" without one, where the last word of a prompt would
+            still be seen by its own position.
+    """
+    stack, places = source_places(loaded, run)
+    default: KnockOut = "masked" if stack == "encoder" else "unknown"
+    variants: list[Variant] = [{}, without_tokens(loaded, run, places, how or default)]
+    answers = outcomes(loaded, run, variants, questions).numpy()
+    return answers[0], answers[0] - answers[1]
+
+
+def source_places(loaded: LoadedModel, run: Run) -> tuple[Stack, list[int]]:
+    """The stack that reads the source or the prompt, and the positions of its words' tokens there."""
+    stack = input_stack(loaded.model.config)
+    read = run.encoder_input if stack == "encoder" else run.decoder_input
+    assert read is not None
+    return stack, list(range(read.first, read.first + len(run.source.ids)))
+
+
+def mean_gain(loaded: LoadedModel, run: Run, questions: Sequence[Question]) -> float:
+    """What the source adds to the target, in nats per token: low for a target that says something else."""
+    _, gains = source_gains(loaded, run, questions)
+    return float(gains.sum() / sum(len(one.ids) for one in questions))
