@@ -16,6 +16,7 @@ from torch import Tensor
 from transformer.analysis.interventions.edits import replace as patch
 from transformer.analysis.interventions.outcomes import OnProgress, Variant, outcomes
 from transformer.analysis.interventions.questions import Question, logit_row, suppressed_ids, text_of
+from transformer.decoding.request import suppress
 from transformer.errors import EditError, SentenceError
 from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
@@ -197,16 +198,22 @@ def patch_grid(
         direction: see `Direction`.
         on_progress: see `OnProgress`.
     """
-    paths = place.paths(loaded.model.config)
-    shape = pair.clean.trace[paths[0]].shape
-    n_columns = shape[1] if place.by_head else shape[-2]
-    variants = [
-        patch_of(loaded, pair, place, direction, row, column)
-        for row in range(len(paths))
-        for column in range(n_columns)
-    ]
-    shares = patch_shares(loaded, pair, variants, direction, on_progress)
-    return PatchGrid(place, direction, shares.unflatten(0, (len(paths), n_columns)))
+    differ = _differing(pair, place, loaded.model.config)
+    cells = [(row, column) for row, column in differ.nonzero().tolist()]
+    variants = [patch_of(loaded, pair, place, direction, row, column) for row, column in cells]
+    shares = torch.zeros(differ.shape, dtype=torch.float64)
+    shares[differ] = patch_shares(loaded, pair, variants, direction, on_progress)
+    return PatchGrid(place, direction, shares)
+
+
+def _differing(pair: Pair, place: Place, config: TransformerConfig) -> Tensor:
+    """Cells in which the two runs differ, (rows, columns) bool; patching another changes nothing."""
+    axis = 1 if place.by_head else -2
+    rows = []
+    for path in place.paths(config):
+        differs = (pair.clean.trace[path] != pair.corrupt.trace[path]).movedim(axis, 0)
+        rows.append(differs.flatten(1).any(dim=1))
+    return torch.stack(rows)
 
 
 def patch_of(
@@ -228,13 +235,17 @@ def patch_shares(
 ) -> Tensor:
     """How far each variant of the patched run gets from its answer (0) to the donor's (1): (variants,).
 
-    float64; exactly 0 for a variant that edits nothing.
+    float64; exactly 0 for a variant without edits.
     """
+    edited = torch.tensor([bool(variant) for variant in variants], dtype=torch.bool)
     patched = pair.patched(direction)
-    found = outcomes(loaded, patched, [{}, *variants], [pair.question], on_progress)[:, 0]
+    given = [{}, *(variant for variant in variants if variant)]
+    found = outcomes(loaded, patched, given, [pair.question], on_progress)[:, 0]
     # A batch rounds otherwise than a single run, so it is compared with its own first row.
     own, donor = found[0], _value(loaded, pair.donor(direction), pair.question)
-    return (found[1:] - own) / (donor - own)
+    shares = torch.zeros(len(variants), dtype=torch.float64)
+    shares[edited] = (found[1:] - own) / (donor - own)
+    return shares
 
 
 def _value(loaded: LoadedModel, run: Run, question: Question) -> float:
@@ -243,17 +254,17 @@ def _value(loaded: LoadedModel, run: Run, question: Question) -> float:
 
 def _against_other(loaded: LoadedModel, clean: Run, corrupt: Run, question: Question) -> Question:
     """The word against the other run's, at its first token where the two differ, or against the next best."""
-    suppressed = list(suppressed_ids(loaded, clean))
+    never = list(suppressed_ids(loaded, clean))
     for row, own in zip(question.rows, question.ids, strict=True):
-        logits = corrupt.trace["logits"][0, row].clone()
-        logits[suppressed] = -torch.inf
-        best = int(logits.argmax())
+        best = _best(corrupt, row, never)
         if best != own:
             return _versus(loaded, clean, question, row, own, best)
     row, own = question.rows[0], question.ids[0]
-    logits = clean.trace["logits"][0, row].clone()
-    logits[[*suppressed, own]] = -torch.inf
-    return _versus(loaded, clean, question, row, own, int(logits.argmax()))
+    return _versus(loaded, clean, question, row, own, _best(clean, row, [*never, own]))
+
+
+def _best(run: Run, row: int, never: Sequence[int]) -> int:
+    return int(suppress(run.trace["logits"][0, row], never).argmax())
 
 
 def _versus(loaded: LoadedModel, run: Run, question: Question, row: int, own: int, rival: int) -> Question:
