@@ -74,7 +74,7 @@ def why(
         how=ablation or ("zero" if parts == "heads" else "unknown"),
         text=run.text,
         target="" if generated else run.model.target.decode(run.computed.target.ids),
-        word=str(word),
+        word=word,
         rival=rival,
         reference=tuple(reference),
         seed=seed,

@@ -84,7 +84,7 @@ def _inquiry(command: Why) -> Inquiry:
         how=command.ablation or default,
         text=as_utf8(command.source),
         target=as_utf8(command.target),
-        word=as_utf8(command.word),
+        word=int(command.word) if command.word.isdecimal() else as_utf8(command.word),
         rival="" if command.alone else rival,
         pairs=pairs,
         reference=reference,

@@ -62,7 +62,7 @@ class Inquiry:
         how: an `Ablation` for heads, a `KnockOut` for words.
         text: the source or prompt; empty if there are pairs.
         target: the typed target; empty if the model generates it.
-        word: the output word asked about: its text, or its index if that occurs more than once; empty for
+        word: the output word asked about: its text, or its index, which always names one; empty for
             `last_word`.
         rival: a word to compare with, `NEXT_BEST`, or empty for the word's own log-probability.
         pairs: instead of a text: sources and targets, over which the whole output's effect is averaged.
@@ -74,7 +74,7 @@ class Inquiry:
     how: str
     text: str = ""
     target: str = ""
-    word: str = ""
+    word: str | int = ""
     rival: str = NEXT_BEST
     pairs: tuple[tuple[str, str], ...] = ()
     reference: tuple[str, ...] = ()
@@ -223,26 +223,35 @@ def _over_corpus(loaded: LoadedModel, inquiry: Inquiry, on_progress: OnProgress 
     )
 
 
-def asked_question(loaded: LoadedModel, run: Run, word: str, rival: str) -> Question:
+def asked_question(loaded: LoadedModel, run: Run, word: str | int, rival: str) -> Question:
     """The question about an output word, by its text or index.
 
     Raises:
         SentenceError: the output has no such word, or several; or the rival can't be compared with it.
     """
     words = word_questions(loaded, run)
-    if word.strip():
+    if isinstance(word, int):
+        found = words[word : word + 1] if word >= 0 else []
+    elif word.strip():
         found = [one for one in words if one.label.casefold() == word.strip().casefold()]
     else:
         found = [words[last_word(words)]]
-    if not found and word.strip().isdecimal() and int(word) < len(words):
-        found = [words[int(word)]]
     if len(found) != 1:
         listed = ", ".join(f"{index} {one.label}" for index, one in enumerate(words))
         several = "has several" if found else "has no"
         raise SentenceError(f"The output {several} “{word}”. Give one of these, or its number: {listed}.")
+    return with_rival(loaded, run, found[0], rival)
+
+
+def with_rival(loaded: LoadedModel, run: Run, word: Question, rival: str) -> Question:
+    """The question about a word, against a rival as in `Inquiry`.
+
+    Raises:
+        SentenceError: the two can't be compared.
+    """
     if rival == NEXT_BEST:
-        return against_next_best(loaded, run, found[0])
-    return against(loaded, run, found[0], rival) if rival else found[0]
+        return against_next_best(loaded, run, word)
+    return against(loaded, run, word, rival) if rival else word
 
 
 def _check(inquiry: Inquiry) -> None:

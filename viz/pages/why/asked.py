@@ -11,12 +11,12 @@ import streamlit as st
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.interventions.questions import (
     Question,
-    against,
     against_next_best,
     last_word,
     suppressed_ids,
     word_questions,
 )
+from transformer.analysis.interventions.receipts import NEXT_BEST, with_rival
 from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel
 from transformer.run import Run
@@ -34,7 +34,7 @@ from viz.widgets import pick_button
 Result = TypeVar("Result")
 VERSUS, RIVAL = "versus", "rival"
 """Names of further choices in the address."""
-ALONE, NEXT_BEST, TYPED = "alone", "next best", "typed"
+ALONE, TYPED = "alone", "typed"
 COMPARED = {
     NEXT_BEST: "rather than the next best",
     TYPED: "rather than another word",
@@ -51,11 +51,13 @@ class Asked:
         sentence: the sentence and its run.
         questions: one per word of the output, by log-probability.
         question: the one that the user asks, possibly against a rival.
+        rival: the rival as in `Inquiry`.
     """
 
     sentence: SentenceRun
     questions: tuple[Question, ...]
     question: Question
+    rival: str
 
     @property
     def loaded(self) -> LoadedModel:
@@ -113,8 +115,16 @@ def ask(sentence: SentenceRun) -> Asked | None:
     """Draw the pickers of the word and its rival; None, with a note on the page, if nothing can be asked."""
     questions = tuple(word_questions(sentence.loaded, sentence.run))
     with st.container(key="question", gap="xsmall"):
-        question = _with_rival(sentence, questions[_word(sentence, questions)])
-    return None if question is None else Asked(sentence, questions, question)
+        word = questions[_word(sentence, questions)]
+        rival = _rival(sentence, word)
+    if rival is None:
+        return None
+    try:
+        question = with_rival(sentence.loaded, sentence.run, word, rival)
+    except SentenceError as error:
+        refused("The two can't be compared.", error)
+        return None
+    return Asked(sentence, questions, question, rival)
 
 
 def _word(sentence: SentenceRun, questions: Sequence[Question]) -> int:
@@ -137,30 +147,26 @@ def _word(sentence: SentenceRun, questions: Sequence[Question]) -> int:
     return word
 
 
-def _with_rival(sentence: SentenceRun, question: Question) -> Question | None:
-    loaded, run = sentence.loaded, sentence.run
-    best = against_next_best(loaded, run, question)
+def _rival(sentence: SentenceRun, word: Question) -> str | None:
+    """Draw the picker of the rival; returns it as in `Inquiry`, None until one is typed."""
     left, right = st.columns([3, 2], vertical_alignment="center")
     versus = pick_button(
         left.segmented_control, "Compared with", COMPARED, key=VERSUS, label_visibility="collapsed"
     )
     if versus == ALONE:
-        return question
+        return ""
     if versus == NEXT_BEST:
+        best = against_next_best(sentence.loaded, sentence.run, word)
         right.text(f"The next best here: {visible(best.rival)}")
-        return best
-    rival = right.text_input(
+        return NEXT_BEST
+    typed = right.text_input(
         "Another word",
         key=RIVAL,
         bind="query-params",
         placeholder="Type a word",
         label_visibility="collapsed",
     )
-    if not as_typed(rival).strip():
+    if not as_typed(typed).strip():
         st.info("Type the word that the model could have written instead.")
         return None
-    try:
-        return against(loaded, run, question, as_typed(rival))
-    except SentenceError as error:
-        refused("The two can't be compared.", error)
-        return None
+    return as_typed(typed)

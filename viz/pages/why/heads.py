@@ -31,6 +31,7 @@ from viz.pages.shared.attention_view import keep
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.receipt import save_receipt
 from viz.pages.why.switching import switch_off
 from viz.session import run_of
 from viz.text_session import examples_of
@@ -65,6 +66,7 @@ def heads_section(asked: Asked) -> None:
     _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
     place = _table(asked, places, effects, _direct(asked, how, reference))
     computed_by(head_effects)
+    save_receipt(asked, "heads", how, tuple(_texts(asked)) or (asked.sentence.text,))
     if place is not None:
         _opened(asked, place, float(alone[places.index(place)]))
     _kept_heads(asked, how, reference, places, alone)
@@ -73,9 +75,13 @@ def heads_section(asked: Asked) -> None:
 
 def _reference(asked: Asked) -> list[Run]:
     """Runs of the model's example sentences other than the one asked about; without examples, its own run."""
-    choice, text = asked.sentence.choice, asked.sentence.text
-    texts = [one for one in examples_of(choice.name) if one != text][:MOST_REFERENCES]
-    return [run_of(choice, one) for one in texts] or [asked.run]
+    return [run_of(asked.sentence.choice, one) for one in _texts(asked)] or [asked.run]
+
+
+def _texts(asked: Asked) -> list[str]:
+    """Example sentences other than the one asked about."""
+    examples = examples_of(asked.sentence.choice.name)
+    return [one for one in examples if one != asked.sentence.text][:MOST_REFERENCES]
 
 
 def _effects(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray[np.float64]:

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import streamlit as st
-import torch
 
 from transformer.analysis.attention_maps import ATTENTION_LABELS, attention_record, attentions, n_layers
 from transformer.analysis.interventions.edited_model import rewritten
-from transformer.analysis.interventions.edits import row
+from transformer.analysis.interventions.edits import row, zero
 from transformer.analysis.interventions.heads import HeadPlace, Switch, head_places
 from transformer.analysis.interventions.knock_outs import input_words, without_tokens
 from transformer.analysis.interventions.outcomes import outcomes
@@ -78,7 +77,7 @@ def _chosen_edits(asked: Asked) -> dict[str, Edit]:
         (variant,) = Switch(loaded, "zero").off([heads[name] for name in off_heads])
         edits |= variant
     for name in off_sublayers:
-        edits[addition_path(loaded.model.config, sublayers[name])] = torch.zeros_like
+        edits |= zero().at(addition_path(loaded.model.config, sublayers[name]), loaded)
     positions = [position for name in off_words for position in words.tokens(named[name])]
     if positions:
         edits |= without_tokens(loaded, run, positions, "unknown")

@@ -25,7 +25,7 @@ PAIRS = ((TEXT, "ho visto il cane"), ("The cat saw a dog.", "il gatto"), ("a cat
         Inquiry("heads", "zero", TEXT),
         Inquiry("heads", "resample", TEXT, reference=("the cat .",), seed=3),
         Inquiry("words", "resampled", TEXT, "ho visto il cane", word="cane", rival="gatto", seed=5),
-        Inquiry("words", "masked", TEXT, word="0", rival=""),
+        Inquiry("words", "masked", TEXT, word=0, rival=""),
         Inquiry("heads", "mean", pairs=PAIRS, reference=("the cat .",)),
     ],
     ids=lambda one: f"{one.parts} {one.how}",
