@@ -96,5 +96,5 @@ def _above(bar: dict[str, Any]) -> dict[str, Any]:
 def _with_room(values: NDArray[np.floating]) -> list[float]:
     """The range of an axis with room for the numbers next to the bars."""
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    room = 0.3 * (high - low) or 1.0
-    return [low - room if low < 0 else 0.0, high + room]
+    span = high - low or 1.0
+    return [low - 0.45 * span if low < 0 else 0.0, high + 0.3 * span]

@@ -17,7 +17,7 @@ from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked
 from viz.pages.why.ledger_words import DIVISIONS, Division, difference, divided, named_by
-from viz.widgets import pick, pick_attention, pick_button, pick_token
+from viz.widgets import follow_default, pick, pick_attention, pick_button, pick_token
 
 PARTS: list[Division] = ["sublayer", "head"]
 
@@ -53,6 +53,7 @@ def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
     head = pick(columns[1].selectbox, "Head", range(record.weights.shape[1]), key="score_head")
     stack = MODULES[attention][0]
     row = asked.question.rows[0] if stack == output_stack(asked.loaded.model.config) else 0
+    follow_default("score_query", row)
     query = pick_token(
         columns[2].selectbox,
         "Query: the token that looks",
@@ -61,6 +62,7 @@ def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
         default=row,
     )
     weights = record.weights[0, head, query]
+    follow_default("score_key", int(weights.argmax()))
     key = pick_token(
         columns[3].selectbox,
         "Key: the token that is looked at",
