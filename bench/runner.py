@@ -24,6 +24,7 @@ PARTS = (
     "opening",
     "recording",
     "computing",
+    "interventions",
     "decoding",
     "training",
     "first_page",
