@@ -58,7 +58,10 @@ if TYPE_CHECKING:
     from headlight.why import Why as Why
     from headlight.why import why as why
     from headlight.widget import AttentionWidget as AttentionWidget
+    from transformer.analysis.alignment.aligning import Alignment as Alignment
+    from transformer.analysis.alignment.aligning import align as align
     from transformer.analysis.interventions import edits as edits
+    from transformer.errors import AlignmentError as AlignmentError
     from transformer.errors import CheckpointError as CheckpointError
     from transformer.errors import EditError as EditError
     from transformer.errors import SentenceError as SentenceError
@@ -96,8 +99,9 @@ _HOMES = {
     "headlight.viewing": ("show", "show_attention"),
     "headlight.why": ("Why", "why"),
     "headlight.widget": ("AttentionWidget",),
+    "transformer.analysis.alignment.aligning": ("Alignment", "align"),
     "transformer.analysis.interventions": ("edits",),
-    "transformer.errors": ("CheckpointError", "EditError", "SentenceError"),
+    "transformer.errors": ("AlignmentError", "CheckpointError", "EditError", "SentenceError"),
     "viz.figures.export": ("number_table",),
 }
 """The module of each public name; the imports above repeat this for type checkers and editors."""

@@ -15,6 +15,10 @@ class CheckpointError(ValueError):
     """The model can't be opened."""
 
 
+class AlignmentError(ValueError):
+    """The model can't align words."""
+
+
 class EditError(ValueError):
     """A tensor of a run can't be edited as asked."""
 

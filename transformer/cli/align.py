@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from transformer.analysis.alignment.aligning import pair_links
-from transformer.analysis.alignment.attention import AlignmentError, Pair, check_can_align, encode_pair
+from transformer.analysis.alignment.attention import Pair, check_can_align, encode_pair
 from transformer.analysis.alignment.choice import Choice, choose
 from transformer.analysis.alignment.links import Link, diagonal_links
 from transformer.analysis.alignment.scoring import (
@@ -29,7 +29,7 @@ from transformer.cli.inputs import open_with_answers
 from transformer.cli.options import Align
 from transformer.data.corpus import CorpusError, numbered_lines
 from transformer.device import choose_device
-from transformer.errors import SentenceError
+from transformer.errors import AlignmentError, SentenceError
 from transformer.files import check_place, write_text
 from transformer.loaded import LoadedModel
 
@@ -122,7 +122,7 @@ def _gold(path: Path, lines: Sequence[_Line]) -> list[Gold]:
 def _encoded(loaded: LoadedModel, line: _Line) -> Pair | SentenceError | None:
     """The pair; None if a side is empty; a reported error if the model can't read it."""
     try:
-        return encode_pair(loaded, line.source, line.target, line.place)
+        return encode_pair(loaded, line.source, line.target)
     except SentenceError as error:
         print(f"{line.place} is not aligned: {error}", file=sys.stderr)
         return error

@@ -36,11 +36,11 @@ def align(model: LoadedModel, pairs: Sequence[tuple[str, str]], *, seed: int = 0
         seed: seed of the sample.
 
     Raises:
-        AlignmentError: for a model without cross-attention or generator.
-        SentenceError: for a sentence with more tokens than the model has positions.
+        headlight.AlignmentError: for a model without cross-attention or generator.
+        headlight.SentenceError: for a sentence with more tokens than the model has positions.
     """
     check_can_align(model)
-    encoded = [encode_pair(model, *pair, f"pair {number}") for number, pair in enumerate(pairs)]
+    encoded = [encode_pair(model, *pair, f" of pair {number}") for number, pair in enumerate(pairs)]
     full = [pair for pair in encoded if pair is not None]
     if not full:
         return Alignment(((),) * len(pairs), None)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.analysis.alignment.words import given_words, tokens_of_words, typed
+from transformer.errors import AlignmentError
 from transformer.loaded import LoadedModel
 from transformer.model.trace import Trace
 from transformer.model_input import Input, beginning, encode_sentence
@@ -22,10 +23,6 @@ input is the token (Chen et al. 2020, "Accurate word alignment induction from ne
 arXiv:2004.14837).
 """
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
-
-
-class AlignmentError(ValueError):
-    """The model can't align words; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +67,13 @@ def check_can_align(loaded: LoadedModel) -> None:
         )
 
 
-def encode_pair(loaded: LoadedModel, source: str, target: str, place: str = "the pair") -> Pair | None:
+def encode_pair(loaded: LoadedModel, source: str, target: str, place: str = "") -> Pair | None:
     """Encode a pair of sentences whose words are separated by spaces; None if a side has no words.
 
     Args:
         loaded: an encoder-decoder.
         source, target: the sentences.
-        place: name of the pair in error messages.
+        place: where the pair is, for error messages, such as " of pair 3".
 
     Raises:
         SentenceError: for a sentence with more tokens than the model has positions.
@@ -85,8 +82,8 @@ def encode_pair(loaded: LoadedModel, source: str, target: str, place: str = "the
     texts = typed(words[0], loaded.source), typed(words[1], loaded.target)
     if not all(texts):
         return None
-    first = encode_sentence(loaded, "source", texts[0], f"source of {place}")
-    second = encode_sentence(loaded, "target", texts[1], f"target of {place}")
+    first = encode_sentence(loaded, "source", texts[0], f"source{place}")
+    second = encode_sentence(loaded, "target", texts[1], f"target{place}")
     begin = beginning(loaded, first)
     assert begin.encoder is not None
     whole = begin.decoder.followed_by(second)

@@ -22,8 +22,7 @@ from transformer.analysis.alignment.attention import (
     word_weights,
 )
 from transformer.analysis.alignment.links import diagonal_links
-from transformer.analysis.interventions.knock_outs import word_effects
-from transformer.analysis.interventions.outcomes import OnProgress
+from transformer.analysis.interventions.knock_outs import KnockOut, word_effects
 from transformer.analysis.interventions.questions import Question
 from transformer.loaded import LoadedModel
 from transformer.model.trace import Trace
@@ -31,6 +30,7 @@ from transformer.run import force
 
 N_SAMPLE = 40
 """Most pairs of which source words are taken away."""
+_KNOCK_OUTS: tuple[KnockOut, ...] = ("masked", "unknown")
 LEAST_GAIN = 0.01
 """Least gain in agreement for which a layer is added to the best part."""
 
@@ -86,19 +86,23 @@ def _of(part: Part, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def losses(loaded: LoadedModel, pair: Pair, on_progress: OnProgress | None = None) -> NDArray[np.float64]:
+def losses(loaded: LoadedModel, pair: Pair) -> NDArray[np.float64]:
     """What each target word loses without each source word: (target words, source words), in nats.
 
-    Source words are hidden from every attention. 0 where a word gains.
+    The smaller loss of two, since each alone blames bystanders: hiding a word from every attention also hides
+    what the encoder stores at its position, and replacing it by <unk> may upset how its neighbours are read.
+    0 where a word gains.
     """
     first, ids = pair.decoder_input.first, pair.decoder_input.ids
     run = force(loaded, pair.encoder_input.sentence, loaded.target.describe_ids(ids[first:]))
     questions = [Question("", (place - 1,), (ids[place],)) for place in range(first, len(ids))]
     words = [np.flatnonzero(tokens).tolist() for tokens in pair.source_tokens]
-    effects = word_effects(loaded, run, questions, "masked", words=words, on_progress=on_progress).numpy()
-    summed = pair.target_tokens[:, first:].astype(np.float64) @ np.nan_to_num(effects).T
-    lost: NDArray[np.float64] = np.maximum(summed, 0)
-    return lost
+    of_words = pair.target_tokens[:, first:].astype(np.float64)
+    lost = np.full((len(pair.target_words), len(words)), np.inf)
+    for how in _KNOCK_OUTS:
+        effects = word_effects(loaded, run, questions, how, words=words).numpy()  # (source words, tokens)
+        lost = np.minimum(lost, of_words @ np.nan_to_num(effects).T)
+    return np.maximum(lost, 0)
 
 
 def choose(

@@ -64,16 +64,14 @@ def _visible(text: str) -> str:
 
 def _owners(given: str, owner_of: NDArray[np.int64], own: str) -> NDArray[np.int64]:
     """The given word of each character that the model reads."""
-    if given == own:
+    if given == own or not given:
         return owner_of
-    owners = np.full(len(own), -1)
-    for match in SequenceMatcher(None, given, own, autojunk=False).get_matching_blocks():
-        owners[match.b : match.b + match.size] = owner_of[match.a : match.a + match.size]
-    known = np.flatnonzero(owners >= 0)
-    if len(known):  # a character that the tokenizer wrote otherwise belongs to the word of the one before it
-        last = np.searchsorted(known, np.arange(len(own)), side="right") - 1
-        owners = owners[known[np.maximum(last, 0)]]
-    return owners[owners >= 0] if len(known) else owners[:0]
+    places = [0] * len(own)  # of the given character for each one that the tokenizer wrote otherwise
+    for _, start, stop, first, last in SequenceMatcher(None, given, own, autojunk=False).get_opcodes():
+        for place in range(first, last):
+            inside = (place - first) * (stop - start) // (last - first)
+            places[place] = min(start + inside, len(given) - 1)
+    return owner_of[places]
 
 
 def _spans(ids: Sequence[int], n_characters: int, coder: Coder) -> list[tuple[int, int]]:
