@@ -20,7 +20,6 @@ headlight analyze --pairs FILE --out DIR
                                  say what every head does, over a file of sentences
 headlight align --pairs FILE     link the words of sentences and their translations
 headlight evaluate               score a model on sentence pairs
-headlight align --pairs FILE     link the words of sentence pairs
 headlight train                  train a model
 
 headlight COMMAND --help         all options of a command"""
