@@ -77,7 +77,8 @@ class Editor:
 
     Args:
         edits: path -> function that maps the tensor to one of the same shape. It gets a copy that it may
-            change in place: the tensor itself may be shared with earlier records or the model.
+            change in place: the tensor itself may be shared with earlier records or the model. Only a tensor
+            that is shared by the batch, such as positions (1, T, D), may become one per sentence.
         tap: the inner tap.
 
     Attributes:
@@ -95,7 +96,7 @@ class Editor:
         path = self._scope + name
         if path in self._edits:
             edited = self._edits[path](tensor.clone())
-            if edited.shape != tensor.shape:
+            if edited.shape[1:] != tensor.shape[1:] or len(tensor) not in (1, len(edited)):
                 shapes = f"from {tuple(tensor.shape)} to {tuple(edited.shape)}"
                 raise ValueError(f"The edit of {path} changed its shape {shapes}: it must keep it.")
             self.reached.add(path)
