@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.analysis.attention_maps import MODULES, Attention, attention_maps, attentions
-from transformer.analysis.edited import edited_records, effect_of
-from transformer.model.trace import Edit
+from transformer.analysis.interventions.heads import HeadPlace, Switch
+from transformer.analysis.interventions.outcomes import (
+    MOST_LOGITS,
+    MOST_ROWS,
+    Variant,
+    forward,
+    outcomes,
+)
+from transformer.analysis.interventions.questions import Question, logit_row
 from viz.pages.learn.lessons.computed.written import written_of
 from viz.pages.learn.lessons.format.subject import Subject
 
 MOST_HEADS = 64
-"""Most heads switched off one by one, from the last layers: each needs a full run of the model."""
+"""Most heads of an attention that are switched off one by one, from the last layers."""
 
 
 class Place(NamedTuple):
@@ -55,20 +63,27 @@ def place_of(subject: Subject) -> Place:
     return Place(attention, row, None, trace.tokens(stack)[0][row])
 
 
-def loss_by(subject: Subject, edits: Mapping[str, Edit]) -> float:
-    """The cost of edits: how much the token's log-probability falls, in nats.
+def losses_by(subject: Subject, variants: Sequence[Variant]) -> NDArray[np.float64]:
+    """(variants,): how much the token's log-probability falls in each, in nats.
 
     In a model without a generator: how far the row's last vector moves, relative to its length.
     """
-    place = place_of(subject)
+    place, run = place_of(subject), subject.run
     if place.step is not None:
-        edited = effect_of(subject.loaded, subject.run, edits)
-        own = subject.run.steps[place.step].probability
-        return float(np.log(own) - np.log(max(float(edited.probabilities[place.step]), 1e-30)))
-    last = list(subject.run.trace)[-1]
-    before = subject.run.trace[last][0, place.row]
-    after = edited_records(subject.loaded, subject.run, edits)[last][0, place.row]
-    return float((after - before).norm() / before.norm())
+        token_id = run.steps[place.step].token_id
+        question = Question(place.token, (logit_row(run, place.step),), (token_id,))
+        own, *others = outcomes(subject.loaded, run, [{}, *variants], [question])[:, 0].tolist()
+        return own - np.array(others, dtype=np.float64)
+    own, *others = torch.cat([batch[:, place.row] for batch in outputs(subject, [{}, *variants])])
+    return np.array([float((other - own).norm() / own.norm()) for other in others], dtype=np.float64)
+
+
+def outputs(subject: Subject, variants: Sequence[Variant]) -> Iterator[Tensor]:
+    """The last output of each variant, some variants at a time: (n, T, V or D)."""
+    size = subject.run.trace[list(subject.run.trace)[-1]].numel()
+    at_once = max(1, min(MOST_ROWS, MOST_LOGITS // size))
+    for start in range(0, len(variants), at_once):
+        yield forward(subject.loaded, subject.run, variants[start : start + at_once]).cpu()
 
 
 def of_its_length(change: float) -> str:
@@ -77,23 +92,28 @@ def of_its_length(change: float) -> str:
     return f"**{change:.0%}** of its length{more if change > 1 else ''}"
 
 
-def layers_of(subject: Subject) -> list[int]:
-    """The layers whose heads are switched off one by one."""
-    n = subject.run.trace.n_layers(MODULES[place_of(subject).attention][0])
+def examined_layers(subject: Subject, attention: Attention) -> list[int]:
+    """The layers of an attention whose heads are switched off one by one."""
+    n = subject.run.trace.n_layers(MODULES[attention][0])
     return list(range(n))[-max(1, MOST_HEADS // subject.config.n_heads) :]
+
+
+def layers_of(subject: Subject) -> list[int]:
+    """The examined layers of the attention of `place_of`."""
+    return examined_layers(subject, place_of(subject).attention)
 
 
 def head_losses(subject: Subject) -> NDArray[np.float64]:
     """(layers, H): the cost of switching off each head."""
 
     def losses() -> NDArray[np.float64]:
-        heads = range(subject.config.n_heads)
-        return np.array(
-            [
-                [loss_by(subject, without_head(subject, layer, head)) for head in heads]
-                for layer in layers_of(subject)
-            ]
-        )
+        attention, switch = place_of(subject).attention, Switch(subject.loaded, "zero")
+        n_heads = subject.config.n_heads
+        places = [
+            HeadPlace(attention, layer, head) for layer in layers_of(subject) for head in range(n_heads)
+        ]
+        variants = [variant for place in places for variant in switch.off([place])]
+        return losses_by(subject, variants).reshape(-1, n_heads)
 
     return subject.kept("head losses", losses)
 
@@ -105,18 +125,7 @@ def costliest(subject: Subject) -> tuple[int, int]:
     return layers_of(subject)[int(at)], int(head)
 
 
-def without_head(subject: Subject, layer: int, head: int) -> dict[str, Edit]:
-    """Switch off a head of the attention by zeroing its output."""
-    stack, name = MODULES[place_of(subject).attention]
-
-    def off(z: Tensor) -> Tensor:
-        z[:, head] = 0
-        return z
-
-    return {f"{stack}.layers.{layer}.{name}.z": off}
-
-
-def without_key(subject: Subject, key: int) -> dict[str, Edit]:
+def without_key(subject: Subject, key: int) -> Variant:
     """Mask a key for this row only, in all layers of the attention."""
     place = place_of(subject)
     stack, name = MODULES[place.attention]
@@ -144,10 +153,8 @@ def key_losses(subject: Subject) -> list[float | None]:
 
     def losses() -> list[float | None]:
         is_open = open_keys(subject)
-        return [
-            loss_by(subject, without_key(subject, key)) if is_open[key] else None
-            for key in range(len(is_open))
-        ]
+        found = iter(losses_by(subject, [without_key(subject, int(key)) for key in np.flatnonzero(is_open)]))
+        return [float(next(found)) if one else None for one in is_open]
 
     return subject.kept("key losses", losses)
 
