@@ -29,7 +29,7 @@ from viz.pages.shared.waiting import with_progress
 from viz.pages.shared.why_button import WORD, word_owner
 from viz.session import run_cache
 from viz.theme import Theme
-from viz.widgets import pick_button
+from viz.widgets import in_a_row, pick_button
 
 Result = TypeVar("Result")
 VERSUS, RIVAL = "versus", "rival"
@@ -149,22 +149,22 @@ def _word(sentence: SentenceRun, questions: Sequence[Question]) -> int:
 
 def _rival(sentence: SentenceRun, word: Question) -> str | None:
     """Draw the picker of the rival; returns it as in `Inquiry`, None until one is typed."""
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    versus = pick_button(
-        left.segmented_control, "Compared with", COMPARED, key=VERSUS, label_visibility="collapsed"
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        versus = pick_button(in_a_row(), "Compared with", COMPARED, key=VERSUS, label_visibility="collapsed")
+        beside = st.container(width="content", vertical_alignment="center")
     if versus == ALONE:
         return ""
     if versus == NEXT_BEST:
         best = against_next_best(sentence.loaded, sentence.run, word)
-        right.text(f"The next best here: {visible(best.rival)}")
+        beside.text(f"The next best here: {visible(best.rival)}")
         return NEXT_BEST
-    typed = right.text_input(
+    typed = beside.text_input(
         "Another word",
         key=RIVAL,
         bind="query-params",
         placeholder="Type a word",
         label_visibility="collapsed",
+        width=220,
     )
     if not as_typed(typed).strip():
         st.info("Type the word that the model could have written instead.")

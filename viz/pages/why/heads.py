@@ -156,13 +156,14 @@ def _table(
     styled = (
         table.style.map(lambda value: _shade(value / largest, asked.theme), subset=columns[:2])
         .map(lambda value: _shade(value / STRONGEST, asked.theme), subset=columns[2:])
-        .format("{:+.3f}", subset=columns, na_rep="no path")
+        .format("{:+.3f}", subset=columns)
     )
     chosen = st.dataframe(
         styled,
         key="why_heads",
         hide_index=True,
         height=390,
+        placeholder="no path",
         on_select="rerun",
         selection_mode="single-cell",
         column_config={
