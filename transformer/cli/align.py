@@ -70,7 +70,10 @@ def run_alignment(command: Align) -> int:
         raise CommandError(str(error)) from error
     pairs = [_encoded(loaded, line) for line in lines]
     read = [pair for pair in pairs if isinstance(pair, Pair)]
-    choice = _chosen(loaded, read) if read else None
+    try:
+        choice = _chosen(loaded, read) if read else None
+    except AlignmentError as error:
+        raise CommandError(str(error)) from error
     found = iter(()) if choice is None else pair_links(loaded, read, choice)
     links, plain, written = list[set[Link]](), list[set[Link]](), list[str]()
     for pair in tqdm(pairs, "aligning", unit=" pairs", leave=False, disable=None):

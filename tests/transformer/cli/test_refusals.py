@@ -18,6 +18,7 @@ COMMANDS = {
     "translate": ("translate", "--model", "{}", "5"),
     "trace": ("trace", "--model", "{}", "--source", "5", "--out", "trace.npz"),
     "evaluate": ("evaluate", "--model", "{}", "--pairs", "pairs.tsv"),
+    "align": ("align", "--model", "{}", "--pairs", "pairs.tsv"),
 }
 
 

@@ -24,6 +24,7 @@ from transformer.analysis.alignment.attention import (
 from transformer.analysis.alignment.links import diagonal_links
 from transformer.analysis.interventions.knock_outs import KnockOut, word_effects
 from transformer.analysis.interventions.questions import Question
+from transformer.errors import AlignmentError
 from transformer.loaded import LoadedModel
 from transformer.model.trace import Trace
 from transformer.run import force
@@ -101,7 +102,7 @@ def losses(loaded: LoadedModel, pair: Pair) -> NDArray[np.float64]:
     lost = np.full((len(pair.target_words), len(words)), np.inf)
     for how in _KNOCK_OUTS:
         effects = word_effects(loaded, run, questions, how, words=words).numpy()  # (source words, tokens)
-        lost = np.minimum(lost, of_words @ np.nan_to_num(effects).T)
+        lost = np.minimum(lost, of_words @ np.nan_to_num(effects, posinf=0, neginf=0).T)
     return np.maximum(lost, 0)
 
 
@@ -119,6 +120,9 @@ def choose(
         pairs: at least one.
         seed: seed of the sample.
         on_pair: called with the number of sampled pairs done and in all.
+
+    Raises:
+        AlignmentError: for weights that are not finite.
     """
     drawn = np.random.default_rng(seed).permutation(len(pairs))[:N_SAMPLE]
     sample = [pairs[place] for place in sorted(drawn.tolist())]
@@ -127,6 +131,8 @@ def choose(
         lost.append(losses(loaded, pair))
         trace = pair_trace(loaded, pair)
         weights.append({convention: word_weights(trace, pair, convention) for convention in CONVENTIONS})
+        if not all(np.isfinite(own).all() for own in weights[-1].values()):
+            raise AlignmentError(f"{loaded.name}: attention is not finite, so its weights are damaged.")
         if on_pair is not None:
             on_pair(number, len(sample))
 

@@ -25,6 +25,8 @@ def argmax_links(weights: NDArray[np.float64]) -> set[Link]:
 
 def diagonal_links(n_source: int, n_target: int) -> set[Link]:
     """Link each target word to the source word at the same part of the sentence: the baseline."""
+    if not n_source:
+        return set()
     return {((2 * target + 1) * n_source // (2 * n_target), target) for target in range(n_target)}
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from tests.support.aligning import HEAD, LAYER, swapped_pairs, swapping
 from tests.support.kinds import KINDS
@@ -107,6 +108,15 @@ def test_every_kind_aligns_or_says_why_not(kind: str) -> None:
 def test_heads_that_are_merged_untransposed_align_too() -> None:
     loaded = tiny_model(merge_heads="untransposed")
     assert align(replace(loaded, name="other"), [("the cat .", "il gatto .")]).choice is not None
+
+
+def test_damaged_weights_are_no_alignment() -> None:
+    loaded = tiny_model()
+    with torch.no_grad():
+        for parameter in loaded.model.get_submodule("decoder.layers.0.cross_attn").parameters():
+            parameter.fill_(torch.nan)
+    with pytest.raises(AlignmentError, match="not finite"):
+        align(loaded, [("the cat .", "il gatto .")])
 
 
 def test_a_long_pair_is_named() -> None:

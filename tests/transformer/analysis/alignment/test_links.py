@@ -16,6 +16,7 @@ def test_the_diagonal_is_at_the_same_part_of_the_sentence() -> None:
     assert diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
     assert diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
     assert diagonal_links(5, 1) == {(2, 0)}
+    assert diagonal_links(0, 2) == diagonal_links(2, 0) == set()
 
 
 def test_a_neighbour_is_added_for_a_word_without_a_link() -> None:

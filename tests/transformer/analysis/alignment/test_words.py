@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.support.models import ENGLISH, ITALIAN_TEXT, subword_coder
+from tests.transformer.checkpoints.tokenizers import folders
+from tests.transformer.checkpoints.tokenizers.folders import texts_of
 from transformer.analysis.alignment.words import given_words, tokens_of_words, typed
+from transformer.checkpoints.tokenizers.building import build
+from transformer.checkpoints.tokenizers.library import LibraryCoder, LibraryTokenizer
+from transformer.checkpoints.tokenizers.marian import MarianCoder
 from transformer.text.coder import Coder, EncodedSentence, SentenceCoder
 from transformer.text.ids import IdCoder
 from transformer.text.vocabulary import Vocabulary
@@ -77,6 +84,21 @@ def test_characters_that_a_tokenizer_rewrites_shift_nothing() -> None:
     sentence = EncodedSentence(["."] * 4, ids, [False] * 4, ["the", "1/2", "...", "dog"], [0, 1, 2, 3])
     owned = tokens_of_words(["the", "\u00bd", "\u2026", "dog"], sentence, WORDS)
     assert owned.tolist() == [[place == word for place in range(4)] for word in range(4)]
+
+
+@pytest.mark.parametrize("make, family", [(folders.t5, "t5"), (folders.marian, "marian")])
+def test_other_libraries_tokenizers(make: Callable[[Path], object], family: str, tmp_path: Path) -> None:
+    """Their words are others: "l'amica" is one."""
+    make(tmp_path)
+    built = build(texts_of(tmp_path), family)
+    coder: Coder
+    if isinstance(built, LibraryTokenizer):
+        coder = LibraryCoder(built, rows=999, special_tokens=WORDS.special_tokens, language="it")
+    else:
+        assert built is not None
+        coder = MarianCoder(built[0], rows=999, special_tokens=WORDS.special_tokens, language="it")
+    words = "Il gatto dorme , ma l' amica dell' orso non lo vede !".split()
+    assert [text.strip() for text in spelled(words, coder)] == words
 
 
 def test_any_split_of_a_text_is_followed() -> None:
