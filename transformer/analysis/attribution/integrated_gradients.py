@@ -7,7 +7,8 @@ sentence (<bos>, <eos>) keep their embeddings, as in Inseq; positions and segmen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,7 +20,8 @@ from transformer.analysis.interventions.knock_outs import embedded, neutral_embe
 from transformer.analysis.interventions.outcomes import MOST_LOGITS, MOST_ROWS, OnProgress
 from transformer.analysis.interventions.questions import Question, suppressed_ids
 from transformer.loaded import LoadedModel
-from transformer.model.trace import Edit, Editor, Stack
+from transformer.model.trace import NO_TAP, Edit, Editor, Stack, Tap
+from transformer.model.transformer import Transformer
 from transformer.model_input import Input, padded
 from transformer.run import Run
 
@@ -135,8 +137,10 @@ class _Path:
             moving[stack] = here.requires_grad_(not torch.is_inference_mode_enabled())
             edits[tokens_path(stack)] = _given(moving[stack])
             inputs[stack] = padded(self.loaded, [ids]).expand(len(points), -1)
-        logits = self.loaded.model(inputs.get("encoder"), inputs.get("decoder"), tap=Editor(edits))
-        return moving, self.question.value(logits, self.suppressed)
+        model = _proposing(self.loaded.model, self.question.rows)
+        logits = model(inputs.get("encoder"), inputs.get("decoder"), tap=Editor(edits))
+        inside = replace(self.question, rows=tuple(range(len(self.question.rows))))
+        return moving, inside.value(logits, self.suppressed)
 
     def gradients(self, points: Tensor, weights: Tensor) -> dict[Stack, Tensor]:
         """The weighted sum of the gradients at some points: (T, width) by stack."""
@@ -145,6 +149,17 @@ class _Path:
             total = (answers * weights.to(answers)).sum()
             gradients = torch.autograd.grad(total, list(moving.values()))
         return {stack: own.sum(dim=0) for stack, own in zip(moving, gradients, strict=True)}
+
+
+def _proposing(model: Transformer, rows: tuple[int, ...]) -> Transformer:
+    """A view of a model that computes the logits of some rows only: few of a long prefix are asked for."""
+    view = copy.copy(model)
+
+    def propose(x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return model.propose(x[:, list(rows)], tap)
+
+    view.propose = propose  # type: ignore[method-assign]
+    return view
 
 
 def _given(tensor: Tensor) -> Edit:
