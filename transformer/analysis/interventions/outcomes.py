@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer.analysis.interventions.questions import Question, suppressed_ids
 from transformer.loaded import LoadedModel
-from transformer.model.trace import Edit, Editor
+from transformer.model.trace import Edit, Editor, Stack, Tap
 from transformer.model_input import padded
 from transformer.run import Run
 
@@ -20,7 +20,7 @@ OnProgress = Callable[[int, int], None]
 """Called with the number of variants computed so far and in all; an exception ends the computation."""
 MOST_LOGITS = 2**25
 """Most logits at once: 134 MB in float32."""
-MOST_ROWS = 64
+MOST_ROWS = 16
 """Most variants at once: more gain nothing, and progress is shown after each batch."""
 
 
@@ -46,26 +46,84 @@ def outcomes(
     ]
     n_tokens, width = run.trace["logits"].shape[-2:]
     at_once = max(1, min(MOST_ROWS, MOST_LOGITS // (n_tokens * width)))
-    found = []
-    for start in range(0, len(variants), at_once):
-        batch = variants[start : start + at_once]
-        logits = forward(loaded, run, batch)[:, rows]
-        found.append(torch.stack([one.value(logits, suppressed) for one in inside], dim=-1).cpu())
+    # Those that begin to differ in the same layer share what comes before.
+    order = sorted(range(len(variants)), key=lambda index: _first_layer(loaded, variants[index]))
+    answers = torch.empty(len(variants), len(questions), dtype=torch.float64)
+    for start in range(0, len(order), at_once):
+        batch = order[start : start + at_once]
+        logits = forward(loaded, run, [variants[index] for index in batch])[:, rows]
+        answers[batch] = torch.stack([one.value(logits, suppressed) for one in inside], dim=-1).cpu()
         if on_progress is not None:
-            on_progress(start + len(batch), len(variants))
-    return torch.cat(found) if found else torch.empty(0, len(questions), dtype=torch.float64)
+            on_progress(start + len(batch), len(order))
+    return answers
 
 
 @torch.inference_mode()
 def forward(loaded: LoadedModel, run: Run, variants: Sequence[Variant]) -> Tensor:
-    """The last output of each variant, as one batch: (variants, T, V or D)."""
-    n = len(variants)
+    """The last output of each variant, as one batch: (variants, T, V or D).
+
+    What comes before the first edited layer is computed once.
+    """
     src, tgt = (
-        None if read is None else padded(loaded, [read.ids]).expand(n, -1)
+        None if read is None else padded(loaded, [read.ids])
         for read in (run.encoder_input, run.decoder_input)
     )
-    output: Tensor = loaded.model(src, tgt, tap=Editor(by_row(variants)))
+    first = min((_first_layer(loaded, variant) for variant in variants), default=0)
+    widened = _Widening(_widening_paths(loaded, first), len(variants), Editor(by_row(variants)))
+    output: Tensor = loaded.model(src, tgt, tap=widened)
     return output
+
+
+def _first_stack(loaded: LoadedModel) -> tuple[Stack, int]:
+    """The stack that runs first, and its number of layers."""
+    config = loaded.model.config
+    if config.n_encoder_layers:
+        return "encoder", config.n_encoder_layers
+    return "decoder", config.n_decoder_layers
+
+
+def _first_layer(loaded: LoadedModel, variant: Variant) -> int:
+    """The first layer of the first stack that a variant changes; the number of layers if it changes none."""
+    stack, n_layers = _first_stack(loaded)
+    before = ("src_embedding.",) if stack == "encoder" else ("tgt_embedding.",)
+    first = n_layers
+    for path in variant:
+        parts = path.split(".")
+        if path.startswith(before):
+            return 0
+        if parts[:2] == [stack, "layers"]:
+            first = min(first, int(parts[2]))
+    return first
+
+
+def _widening_paths(loaded: LoadedModel, layer: int) -> set[str]:
+    """Where a batch of one becomes one of many: before a layer of the first stack, and at the target."""
+    stack, n_layers = _first_stack(loaded)
+    last = (
+        "final_norm.result"
+        if loaded.model.config.ends_with_norm(stack)
+        else f"layers.{n_layers - 1}.resid_post"
+    )
+    paths = {f"{stack}.layers.{layer}.resid_pre" if layer < n_layers else f"{stack}.{last}"}
+    return paths | {"tgt_embedding.out"} if loaded.model.config.kind == "encoder-decoder" else paths
+
+
+class _Widening:
+    """Repeats the only row of a batch n times at some paths, and passes all tensors on."""
+
+    def __init__(self, paths: set[str], n: int, tap: Tap, scope: str = "") -> None:
+        self._paths, self._n, self._tap, self._scope = paths, n, tap, scope
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        if self._scope + name in self._paths and len(tensor) == 1:
+            tensor = tensor.expand(self._n, *tensor.shape[1:])
+        return self._tap(name, tensor)
+
+    def at(self, scope: str | int) -> Tap:
+        inner, scope_path = self._tap.at(scope), f"{self._scope}{scope}."
+        if not any(path.startswith(scope_path) for path in self._paths):
+            return inner
+        return _Widening(self._paths, self._n, inner, scope_path)
 
 
 def by_row(variants: Sequence[Variant]) -> dict[str, Edit]:
