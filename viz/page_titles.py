@@ -21,12 +21,13 @@ TITLES: Mapping[str, str] = {
     "lab": "Lab",
     "training": "Training",
     "checkpoint": "Checkpoint",
+    "heads": "Heads",
 }
 """The pages that show a model, by path, in the order of the navigation."""
 SCENES, SCENES_TITLE = "scenes", "Scenes"
 GROUPS: Mapping[str, Sequence[str]] = {
     "Look": ("explore", "step-by-step", "decode", "why", "positions", "masks", "layer-norm"),
     "Learn": ("learn", "lab", SCENES),
-    "Check": ("checkpoint", "training"),
+    "Check": ("checkpoint", "heads", "training"),
 }
 """The groups of the navigation, each with the paths of its pages."""

@@ -19,7 +19,6 @@ from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from transformer.analysis.roles.analysis import HeadAnalysis
 from transformer.analysis.roles.comparison import ComparisonError, HeadChange, compare
 from transformer.analysis.roles.definitions import DEFINITIONS, VERSION
-from transformer.analysis.roles.measuring import PART
 from transformer.analysis.roles.report import HeadReport, HeadRoles, ReportError
 from transformer.analysis.roles.sentences import ids_digest, prepare_all
 from transformer.cli.command import STOPPED, CommandError
@@ -120,7 +119,7 @@ def _plan(analysis: HeadAnalysis) -> dict[str, Any]:
         "model": _weights_digest(analysis.loaded),
         "ids": ids_digest(analysis.sentences),
         "seed": analysis.seed,
-        "part": PART,
+        "part": analysis.part_size,
     }
 
 
@@ -160,7 +159,7 @@ def _compute_parts(analysis: HeadAnalysis, folder: Path, ranks: Ranks) -> None:
     bar = tqdm(
         total=len(own),
         desc="analysing",
-        unit=f" × {PART} sentences",
+        unit=f" × {analysis.part_size} sentences",
         disable=None if ranks.is_first else True,
     )
     with bar:
@@ -173,7 +172,7 @@ def _compute_parts(analysis: HeadAnalysis, folder: Path, ranks: Ranks) -> None:
 
 def _say_stopped(command: Analyze, analysis: HeadAnalysis) -> None:
     done = sum(_part_file(command.out / PARTS, number).exists() for number in range(analysis.n_parts))
-    n = min(done * PART, len(analysis.sentences))
+    n = min(done * analysis.part_size, len(analysis.sentences))
     print(
         f"Stopped after {n:,} of {len(analysis.sentences):,} sentences. "
         "The same command continues from here.",

@@ -10,7 +10,16 @@ import tyro
 
 from transformer.checkpoints.survey import check_checkpoint
 from transformer.cli.command import CommandError, check_search, program
-from transformer.cli.options import Align, Evaluate, Inspect, Translate, Why, WriteTrace, parse_answers
+from transformer.cli.options import (
+    Align,
+    Analyze,
+    Evaluate,
+    Inspect,
+    Translate,
+    Why,
+    WriteTrace,
+    parse_answers,
+)
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
 from transformer.device import DeviceError
 from transformer.errors import CheckpointError, EditError, SentenceError
@@ -18,7 +27,7 @@ from transformer.errors import CheckpointError, EditError, SentenceError
 if TYPE_CHECKING:
     from transformer.cli.trace import WritePage
 
-_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace | Why | Align
+_Command: TypeAlias = Translate | Evaluate | Inspect | WriteTrace | Why | Align | Analyze
 _Options = (
     Annotated[Translate, tyro.conf.subcommand("translate", prefix_name=False)]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate", prefix_name=False)]
@@ -26,8 +35,9 @@ _Options = (
     | Annotated[WriteTrace, tyro.conf.subcommand("trace", prefix_name=False)]
     | Annotated[Why, tyro.conf.subcommand("why", prefix_name=False)]
     | Annotated[Align, tyro.conf.subcommand("align", prefix_name=False)]
+    | Annotated[Analyze, tyro.conf.subcommand("analyze", prefix_name=False)]
 )
-_NAMES = ("translate", "evaluate", "inspect", "trace", "why", "align")
+_NAMES = ("translate", "evaluate", "inspect", "trace", "why", "align", "analyze")
 
 
 def run_command(arguments: Sequence[str], write_page: WritePage) -> int:
@@ -90,6 +100,10 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         from transformer.cli.align import run_alignment
 
         return run_alignment(command)
+    if isinstance(command, Analyze):
+        from transformer.cli.analyze import run_analysis
+
+        return run_analysis(command)
     from transformer.cli.trace import run_tracing
 
     return run_tracing(command, write_page)

@@ -202,6 +202,35 @@ class Align:
     device: str | None = None
 
 
+@dataclass(frozen=True)
+class Analyze:
+    """Say what every head of a model does, over a file of sentences, next to heads with random weights.
+
+    Stopped with Ctrl-C and started again, it continues. torchrun shares the sentences among processes.
+
+    Attributes:
+        pairs: a TSV file of source, tab, translation, or two aligned files; plain or gzipped. A model with
+            one stack needs only the source. Further translations of a source are not used.
+        out: folder for the result, heads.json, which the page Heads opens.
+        model: the name of a folder in assets/models, or the path of any checkpoint.
+        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
+        limit: the most sentences, from the beginning of the file; 0 for all.
+        against: the folder of an earlier result, such as that before fine-tuning: heads are matched by what
+            they do, and those that changed most are printed.
+        seed: seed of the random models and of the intervals.
+        device: cpu, cuda or mps; by default the fastest one.
+    """
+
+    pairs: tuple[Path, ...]
+    out: Path
+    model: str = field(default_factory=default_model)
+    answers: Answers = ()
+    limit: int = 1000
+    against: Path | None = None
+    seed: int = 0
+    device: str | None = None
+
+
 def parse_answers(given: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Parse --answers: name -> value.
 

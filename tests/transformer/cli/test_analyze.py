@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -57,7 +58,7 @@ def test_it_writes_a_report_once(
 def test_stopped_and_started_again_it_continues(
     given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with patch("transformer.analysis.roles.analysis.PART", 7), patch("transformer.cli.analyze.PART", 7):
+    with patch("transformer.cli.analyze.HeadAnalysis", partial(HeadAnalysis, part_size=7)):
         assert main(["analyze", *given, "--out", str(tmp_path / "unbroken")]) == 0
         computed: list[int] = []
         part = HeadAnalysis.part

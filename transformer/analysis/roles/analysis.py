@@ -37,16 +37,23 @@ class HeadAnalysis:
         sentences: what it reads.
         n_left_out: sentences that it can't read.
         seed: seed of the random models, the repeated sequences and the bootstrap.
+        part_size: sentences in a part.
     """
 
     def __init__(
-        self, loaded: LoadedModel, sentences: Sequence[Sentence], n_left_out: int = 0, seed: int = 0
+        self,
+        loaded: LoadedModel,
+        sentences: Sequence[Sentence],
+        n_left_out: int = 0,
+        seed: int = 0,
+        part_size: int = PART,
     ) -> None:
         self.loaded = loaded
         self.sentences = sentences
         self.n_left_out = n_left_out
         self.seed = seed
-        self.n_parts = -(-len(sentences) // PART)
+        self.part_size = part_size
+        self.n_parts = -(-len(sentences) // part_size)
 
     @cached_property
     def twins(self) -> list[LoadedModel]:
@@ -59,9 +66,10 @@ class HeadAnalysis:
 
     def part(self, number: int) -> dict[str, Tensor]:
         """The sums of one part: deterministic, and independent of the other parts."""
-        own = self.sentences[number * PART : (number + 1) * PART]
-        probes = probe(self.loaded, own, self.seed * 1_000_003 + number * PART)
-        models = [self.loaded, *(self.twins if number * PART < TWIN_SENTENCES else [])]
+        first = number * self.part_size
+        own = self.sentences[first : first + self.part_size]
+        probes = probe(self.loaded, own, self.seed * 1_000_003 + first)
+        models = [self.loaded, *(self.twins if first < TWIN_SENTENCES else [])]
         found: dict[str, Tensor] = {}
         for place, loaded in enumerate(models):
             for attention, sums in measure(loaded, own, probes).items():
@@ -109,7 +117,7 @@ class HeadAnalysis:
             n_left_out=self.n_left_out,
             seed=self.seed,
             n_twins=n_twins,
-            n_twin_sentences=min(len(self.sentences), -(-TWIN_SENTENCES // PART) * PART),
+            n_twin_sentences=min(len(self.sentences), -(-TWIN_SENTENCES // self.part_size) * self.part_size),
             ids=ids_digest(self.sentences),
             chances=chances,
             not_measured={role: self._why_not(role) for role in ROLES if role not in measured},
@@ -141,6 +149,7 @@ def analyze(
     pairs: Sequence[tuple[str, str]],
     *,
     seed: int = 0,
+    part_size: int = PART,
     on_progress: OnProgress | None = None,
 ) -> HeadReport:
     """What every head of a model does over some sentences, next to models with random weights.
@@ -148,19 +157,19 @@ def analyze(
     Args:
         loaded: the model.
         pairs: sources and targets; targets are only read by an encoder-decoder.
-        seed: see `HeadAnalysis`.
+        seed, part_size: see `HeadAnalysis`.
         on_progress: called with the sentences done and in all; an exception ends the analysis.
 
     Raises:
         SentenceError: the model can read none of them.
     """
     sentences, n_left_out = prepare_all(loaded, pairs)
-    analysis = HeadAnalysis(loaded, sentences, n_left_out, seed)
+    analysis = HeadAnalysis(loaded, sentences, n_left_out, seed, part_size)
     parts = []
     for number in range(analysis.n_parts):
         parts.append(analysis.part(number))
         if on_progress is not None:
-            on_progress(min((number + 1) * PART, len(sentences)), len(sentences))
+            on_progress(min((number + 1) * part_size, len(sentences)), len(sentences))
     return analysis.report(parts)
 
 

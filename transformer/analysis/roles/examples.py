@@ -52,7 +52,8 @@ class Examples:
                 query, key = self._middle(attention, number, offset)
             else:
                 query, key = sums.strongest[number, INDEX[name], head].tolist()
-            found.append(self._example(attention, number, query, key, float(means[i])))
+            writes = role == "alignment" and not detail
+            found.append(self._example(attention, number, query, key, float(means[i]), writes=writes))
             if len(found) == N_EXAMPLES:
                 break
         return tuple(found)
@@ -65,12 +66,14 @@ class Examples:
         query, key = cells[len(cells) // 2].tolist()
         return query, key
 
-    def _example(self, attention: Attention, number: int, query: int, key: int, score: float) -> Example:
+    def _example(
+        self, attention: Attention, number: int, query: int, key: int, score: float, *, writes: bool
+    ) -> Example:
+        """An example, named by the token that the query's position reads, or by the one that it writes."""
         stack, name = MODULES[attention]
         queries, keys = self._sentences[number].sides(stack, name)
         if number not in self._numbers:
             self._numbers[number] = len(self.texts)
             self.texts.append((self._sentences[number].source, self._sentences[number].target))
-        return Example(
-            self._numbers[number], query, key, queries.tokens[query], keys.tokens[key], round(score, 4)
-        )
+        named = queries.tokens[query + 1 if writes else query]
+        return Example(self._numbers[number], query, key, named, keys.tokens[key], round(score, 4))

@@ -31,7 +31,7 @@ class Example:
     Attributes:
         text: number of the sentence in the report's texts.
         query, key: positions of the strongest cell.
-        query_token, key_token: their tokens.
+        query_token, key_token: their tokens; for alignment at the position that writes a word, its token.
         score: the role's score in this sentence.
     """
 

@@ -1,0 +1,56 @@
+"""A figure whose points can be clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from viz.figures import export
+from viz.figures.enlarged import enlarged
+from viz.pages.shared.figure import save_menu
+from viz.session import magnification
+
+Item = TypeVar("Item")
+
+
+def pick_point(
+    figure: go.Figure,
+    groups: Sequence[Sequence[Item]],
+    choose: Callable[[Item], None],
+    *,
+    key: str,
+    name: str,
+    caption: str,
+) -> None:
+    """Draw the figure with its Save menu.
+
+    Args:
+        figure: one trace per group with items first, with one point per item.
+        groups: the items.
+        choose: called with the clicked item, from a callback.
+        key: the figure's identity on the page.
+        name: name of the saved files; letters, digits and dashes.
+        caption: our own Markdown.
+    """
+    drawn = [group for group in groups if group]
+
+    def clicked() -> None:
+        points = st.session_state[key]["selection"]["points"]
+        if points and points[0]["curve_number"] < len(drawn):
+            choose(drawn[points[0]["curve_number"]][points[0]["point_index"]])
+
+    st.plotly_chart(
+        enlarged(figure, magnification()),
+        theme=None,
+        key=key,
+        config=export.CONFIG,
+        alt=caption,
+        on_select=clicked,
+        selection_mode="points",
+    )
+    with st.container(horizontal=True):
+        st.caption(caption, width="stretch")
+        save_menu(lambda: figure, name=name, key=f"{key}_save")
