@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.attention_maps import MODULES, Attention, attention_record, attentions, n_layers
+from transformer.analysis.attention_maps import MODULES, attention_record, attentions, n_layers
 from transformer.analysis.interventions.heads import HeadPlace
 from transformer.analysis.ledgers.logit import output_stack
 from transformer.analysis.ledgers.score import ScoreLedger, score_ledger
-from transformer.model.trace import Stack
 from viz.figures.numbers import number
-from viz.figures.sums import pair_matrix
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked
-from viz.pages.why.ledger_words import DIVISIONS, Division, difference, divided, named_by
+from viz.run_figures.ledgers import DIVISIONS, Division, difference, score_figure, score_sums
 from viz.widgets import follow_default, pick, pick_attention, pick_button, pick_token
 
 PARTS: list[Division] = ["sublayer", "head"]
@@ -81,12 +79,7 @@ def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
 def _matrix(
     asked: Asked, ledger: ScoreLedger, place: HeadPlace, positions: tuple[int, int], division: Division
 ) -> None:
-    query_stack, key_stack = _stacks(place.attention)
-    queries = named_by(division, asked.run, query_stack, positions[0])
-    keys = named_by(division, asked.run, key_stack, positions[1])
-    rows, by_query = divided(ledger.query_parts, ledger.values, queries)
-    columns, both = divided(ledger.key_parts, by_query.T, keys)
-    values = both.T
+    rows, columns, values = score_sums(ledger, asked.run, place.attention, positions, division)
     best = np.unravel_index(int(values.argmax()), values.shape)
     bias = f", and the relative bias {number(ledger.position_bias, 3)}" if ledger.position_bias else ""
     capped = " before the soft cap" if asked.loaded.model.config.attention_soft_cap else ""
@@ -97,22 +90,9 @@ def _matrix(
         f"with {quoted(columns[best[1]])} of the key, {number(float(values[best]), 2)}."
     )
     show(
-        pair_matrix(
-            values,
-            rows,
-            columns,
-            theme=asked.theme,
-            quantity="part of the score",
-            axes=("part of the query", "part of the key"),
-        ),
+        score_figure(rows, columns, values, theme=asked.theme),
         name="score-parts",
         caption="Rows: what the query is made of. Columns: what the key is made of. Orange cells make the "
         "head look there, blue ones make it look away.",
         key="why_score",
     )
-
-
-def _stacks(attention: Attention) -> tuple[Stack, Stack]:
-    """The stacks that queries and keys come from."""
-    stack = MODULES[attention][0]
-    return stack, "encoder" if attention == "cross" else stack

@@ -7,21 +7,19 @@ import streamlit as st
 
 from transformer.analysis.ledgers.logit import LogitLedger, ledger_notes, logit_ledger, output_stack
 from viz.figures.numbers import number
-from viz.figures.sums import term_bars
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
-from viz.pages.why.ledger_words import (
+from viz.pages.why.scores import score_part
+from viz.run_figures.ledgers import (
     DIVISIONS,
     Division,
     difference,
-    divided,
-    largest,
-    named_by,
+    logit_figure,
+    logit_sums,
     sublayer_name,
 )
-from viz.pages.why.scores import score_part
 from viz.widgets import pick, pick_button
 
 EVERYTHING = "everything"
@@ -71,25 +69,23 @@ def _own_logit(asked: Asked) -> str:
 
 
 def _bars(asked: Asked, ledger: LogitLedger) -> None:
-    names = {sublayer_name(part): part[1:3] for part in ledger.parts if part.head is not None}
+    names = dict.fromkeys(sublayer_name(part) for part in ledger.parts if part.head is not None)
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     opened = pick(left.selectbox, "Terms of", [EVERYTHING, *names], key="sum_of")
     divisions: list[Division] = ["sublayer", "head", "word"] if opened == EVERYTHING else ["head", "word"]
     division = pick_button(
         right.segmented_control, "One bar per", {one: DIVISIONS[one] for one in divisions}, key="sum_by"
     )
-    is_shown = [opened == EVERYTHING or part[1:3] == names[opened] for part in ledger.parts]
-    parts = [part for part, shown in zip(ledger.parts, is_shown, strict=True) if shown]
-    stack = output_stack(asked.loaded.model.config)
-    name = named_by(division, asked.run, stack, asked.question.rows[0])
-    labels, sums = largest(*divided(parts, ledger.values[np.array(is_shown)], name))
+    stack, row = output_stack(asked.loaded.model.config), asked.question.rows[0]
+    sublayer = "" if opened == EVERYTHING else opened
+    labels, sums = logit_sums(ledger, asked.run, stack, row, division, sublayer)
     best = int(np.abs(sums).argmax())
     st.markdown(
         f"The longest bar is {quoted(labels[best])} with {number(float(sums[best]), 2)}. "
         f"All bars together: {number(float(sums.sum()), 4)}."
     )
     show(
-        term_bars(sums, labels, theme=asked.theme, quantity="part of the logit", axis=DIVISIONS[division]),
+        logit_figure(labels, sums, division, theme=asked.theme),
         name=f"sum-by-{division}",
         caption="To the right (orange): for the word. To the left (blue): against it, or for its rival. "
         "Heads are named by attention, layer and head; all biases are one bar.",

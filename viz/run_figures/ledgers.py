@@ -1,4 +1,4 @@
-"""Names of a ledger's parts, as its pictures divide them."""
+"""The sums of a logit and of a score as figures, divided by sublayer, head or word."""
 
 from __future__ import annotations
 
@@ -6,21 +6,83 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import Attention, words_of
+from transformer.analysis.attention_maps import MODULES, Attention, words_of
 from transformer.analysis.interventions.heads import HeadPlace
+from transformer.analysis.ledgers.logit import LogitLedger
 from transformer.analysis.ledgers.reading import Part, grouped
+from transformer.analysis.ledgers.score import ScoreLedger
 from transformer.model.trace import Stack
 from transformer.run import Run
 from viz.figures.labels import visible
 from viz.figures.numbers import number
+from viz.figures.sums import pair_matrix, term_bars
+from viz.theme import Theme
 
 Division = Literal["sublayer", "head", "word"]
 DIVISIONS: dict[Division, str] = {"sublayer": "layer and sublayer", "head": "head", "word": "word"}
 SUBLAYERS = {"self_attn": "self-attention", "cross_attn": "cross-attention", "feed_forward": "feed-forward"}
 MOST = 40
 """Most groups that are drawn; the smallest are summed."""
+
+
+def logit_sums(
+    ledger: LogitLedger, run: Run, stack: Stack, row: int, division: Division, sublayer: str = ""
+) -> tuple[list[str], NDArray[np.float64]]:
+    """The groups of a logit's terms, and their sums.
+
+    Args:
+        ledger: the terms.
+        run: the run.
+        stack: the stack that the logits come from.
+        row: the row of the logits.
+        division: how terms are grouped.
+        sublayer: only the terms of this sublayer, as named by `sublayer_name`; by default all.
+    """
+    kept = [
+        index
+        for index, part in enumerate(ledger.parts)
+        if not sublayer or (part.head is not None and sublayer_name(part) == sublayer)
+    ]
+    parts = [ledger.parts[index] for index in kept]
+    return largest(*divided(parts, ledger.values[kept], named_by(division, run, stack, row)))
+
+
+def logit_figure(
+    labels: Sequence[str], sums: NDArray[np.float64], division: Division, *, theme: Theme
+) -> go.Figure:
+    """Draw the result of `logit_sums`."""
+    return term_bars(sums, labels, theme=theme, quantity="part of the logit", axis=DIVISIONS[division])
+
+
+def score_sums(
+    ledger: ScoreLedger, run: Run, attention: Attention, cell: tuple[int, int], division: Division
+) -> tuple[list[str], list[str], NDArray[np.float64]]:
+    """The groups of the query's and of the key's parts, and the sums of their products (queries, keys).
+
+    Args:
+        ledger: the products.
+        run: the run.
+        attention: the head's attention.
+        cell: positions of query and key.
+        division: how parts are grouped.
+    """
+    stack = MODULES[attention][0]
+    queries = named_by(division, run, stack, cell[0])
+    keys = named_by(division, run, "encoder" if attention == "cross" else stack, cell[1])
+    rows, by_query = divided(ledger.query_parts, ledger.values, queries)
+    columns, both = divided(ledger.key_parts, by_query.T, keys)
+    return rows, columns, both.T
+
+
+def score_figure(
+    rows: Sequence[str], columns: Sequence[str], sums: NDArray[np.float64], *, theme: Theme
+) -> go.Figure:
+    """Draw the result of `score_sums`."""
+    axes = ("part of the query", "part of the key")
+    return pair_matrix(sums, rows, columns, theme=theme, quantity="part of the score", axes=axes)
 
 
 def named_by(division: Division, run: Run, stack: Stack, position: int) -> Callable[[Part], str]:
