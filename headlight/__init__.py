@@ -16,6 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headlight.explaining import Why as Why
+    from headlight.explaining import why as why
     from headlight.inspection import Report as Report
     from headlight.inspection import inspect as inspect
     from headlight.lessons import lesson as lesson
@@ -49,14 +51,17 @@ if TYPE_CHECKING:
     from headlight.plots.positions import plot_similarity_by_offset as plot_similarity_by_offset
     from headlight.plots.positions import plot_wavelengths as plot_wavelengths
     from headlight.plots.training import plot_training as plot_training
+    from headlight.plots.why import plot_effects as plot_effects
+    from headlight.plots.why import plot_heads_kept as plot_heads_kept
+    from headlight.plots.why import plot_logit_sum as plot_logit_sum
+    from headlight.plots.why import plot_patches as plot_patches
+    from headlight.plots.why import plot_score_sum as plot_score_sum
     from headlight.runs import Batch as Batch
     from headlight.runs import Run as Run
     from headlight.runs import run as run
     from headlight.runs import run_batch as run_batch
     from headlight.viewing import show as show
     from headlight.viewing import show_attention as show_attention
-    from headlight.why import Why as Why
-    from headlight.why import why as why
     from headlight.widget import AttentionWidget as AttentionWidget
     from transformer.analysis.alignment.aligning import Alignment as Alignment
     from transformer.analysis.alignment.aligning import align as align
@@ -95,9 +100,16 @@ _HOMES = {
         "plot_wavelengths",
     ),
     "headlight.plots.training": ("plot_training",),
+    "headlight.plots.why": (
+        "plot_effects",
+        "plot_heads_kept",
+        "plot_logit_sum",
+        "plot_patches",
+        "plot_score_sum",
+    ),
     "headlight.runs": ("Batch", "Run", "run", "run_batch"),
     "headlight.viewing": ("show", "show_attention"),
-    "headlight.why": ("Why", "why"),
+    "headlight.explaining": ("Why", "why"),
     "headlight.widget": ("AttentionWidget",),
     "transformer.analysis.alignment.aligning": ("Alignment", "align"),
     "transformer.analysis.interventions": ("edits",),

@@ -76,6 +76,14 @@ CALLS: dict[str, tuple[str, Plot]] = {
     "plot_steps": ("masked", headlight.plot_steps),
     "plot_next_tokens": ("factors", lambda run: headlight.plot_next_tokens(run, 0)),
     "plot_targets": ("relative", lambda run: headlight.plot_targets(run, run)),
+    "plot_effects": ("shifted", lambda run: headlight.plot_effects(headlight.why(run, parts="words"))),
+    "plot_heads_kept": ("rotary", lambda run: headlight.plot_heads_kept(run, 0)),
+    "plot_logit_sum": ("masked", lambda run: headlight.plot_logit_sum(run, 1, by="word")),
+    "plot_score_sum": ("relative", lambda run: headlight.plot_score_sum(run, "cross", 2, 1, 0, 3)),
+    "plot_patches": (
+        "measured",
+        lambda run: headlight.plot_patches(run, "the dog saw a dog", 0, what=1, direction="denoising"),
+    ),
     "plot_training": ("shared", lambda _: headlight.plot_training("toy-en-it")),
 }
 """Each plot, with a kind of model that has its numbers in an unusual place if there is one."""

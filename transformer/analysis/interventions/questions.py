@@ -37,6 +37,11 @@ class Question:
         """Unit of the values: nats of log-probability, or of logit difference."""
         return "nats" if self.rival_id is None else "logits"
 
+    @property
+    def quantity(self) -> str:
+        """The answer's name as an axis label, with its unit."""
+        return "log-probability (nats)" if self.rival_id is None else "logit difference"
+
     def value(self, logits: Tensor, suppressed: Sequence[int]) -> Tensor:
         """The answer for N runs: (N, T, V) -> (N,) float64.
 

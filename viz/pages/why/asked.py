@@ -80,13 +80,6 @@ class Asked:
         suppressed = suppressed_ids(self.loaded, self.run)
         return float(self.question.value(self.run.trace["logits"], suppressed)[0])
 
-    @property
-    def quantity(self) -> str:
-        """The answer's name as an axis label, with its unit."""
-        if self.question.rival_id is None:
-            return "log-probability (nats)"
-        return "logit difference"
-
     def answer(self, key: Hashable, doing: str, compute: Callable[[OnProgress], Result]) -> Result:
         """A value computed once for this sentence and shared; a long wait shows a progress bar.
 

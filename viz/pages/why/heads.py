@@ -24,7 +24,6 @@ from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.interventions.questions import Question
 from transformer.analysis.ranks import rank_correlation
 from transformer.run import Run
-from viz.figures.interventions import kept_heads_curve
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.pages.shared.attention_view import keep
@@ -33,6 +32,7 @@ from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
 from viz.pages.why.receipt import save_receipt
 from viz.pages.why.switching import switch_off
+from viz.run_figures.interventions import kept_heads_figure
 from viz.session import run_of
 from viz.text_session import examples_of
 from viz.theme import Theme
@@ -232,9 +232,7 @@ def _kept_heads(
         "alone may still be needed: another may do the same."
     )
     show(
-        kept_heads_curve(
-            answers, [str(place) for place in order], theme=asked.theme, quantity=asked.quantity
-        ),
+        kept_heads_figure(answers, order, theme=asked.theme, quantity=asked.question.quantity),
         name="heads-kept",
         caption="The answer if only the first k heads are on. Dotted: all heads on.",
         key="why_kept",
