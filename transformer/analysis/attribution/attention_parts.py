@@ -26,7 +26,7 @@ from torch import Tensor
 from transformer.analysis.attention_maps import MODULES, Attention
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.config import TransformerConfig
-from transformer.model.normalization import RMSNorm
+from transformer.model.normalization import LayerNorm, RMSNorm, UnbiasedLayerNorm
 from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer
 
@@ -121,6 +121,7 @@ def _folded(
         return parts
     norm_path = f"{path}_norm" if place == "post" else f"{path}_post_norm"
     norm = model.get_submodule(norm_path)
+    assert isinstance(norm, LayerNorm | UnbiasedLayerNorm | RMSNorm)
     gamma = norm.gamma.detach().float().cpu()
     scale = trace.norm(norm_path).scale[sentence, rows].float()  # (Q, 1)
 

@@ -22,6 +22,8 @@ from transformer.run import Run
 
 MOST_EXACT = 9
 """Most words whose 2^n subsets are all computed; with more, the extremes are found by beam search."""
+MOST_SEARCHED = 40
+"""Most words whose extremes are searched at all: the sets grow with the square of the words."""
 BEAM_SIZE = 5
 """Sets kept at each length, as in Edin et al."""
 
@@ -105,8 +107,11 @@ class Removals:
     def normalized(self, order: Sequence[int]) -> float:
         """The mean fall, 0 for the worst order and 1 for the best: NAOPC.
 
-        Outside if the beam missed the extreme, NaN if all orders are equal.
+        Outside if the beam missed the extreme; NaN if all orders are equal, or for more than `MOST_SEARCHED`
+        words.
         """
+        if self.n > MOST_SEARCHED:
+            return math.nan
         low, high = self.extremes()
         return (self.mean_fall(order) - low) / (high - low) if high - low > 1e-12 else math.nan
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +22,11 @@ from transformer.analysis.attribution.rollout import rollout
 from transformer.analysis.attribution.value_norms import head_norms, kept_norms, moved_norms, value_norms
 from transformer.analysis.interventions.questions import word_questions
 from transformer.loaded import LoadedModel
+from transformer.model.trace import Stack
 from transformer.run import Run, run_sentence
 
 TEXT = "Yesterday I saw the dog."
-MADE = {
+MADE: dict[str, Callable[[], LoadedModel]] = {
     **KINDS,
     "paper": tiny_model,
     "none": functools.partial(tiny_model, norm_position="none"),
@@ -53,7 +56,8 @@ def slow_parts(
     """
     model, (stack, name) = loaded.model, MODULES[attention]
     path = f"{stack}.layers.{layer}.{name}"
-    module, record = model.get_submodule(path), run.trace.attention(stack, layer, name)
+    module: Any = model.get_submodule(path)
+    record = run.trace.attention(stack, layer, name)
     weights, v = record.weights[0], record.v[0]
     n_heads, n_queries = weights.shape[:2]
     x = run.trace[f"{stack}.layers.{layer}.{'resid_mid' if attention == 'cross' else 'resid_pre'}"][0]
@@ -64,7 +68,8 @@ def slow_parts(
     if position in ("pre", "none"):
         return x, moved * scale, bias.expand_as(x) * scale
     norm_path = f"{path}_norm" if position == "post" else f"{path}_post_norm"
-    norm, kept = model.get_submodule(norm_path), run.trace.norm(norm_path)
+    norm: Any = model.get_submodule(norm_path)
+    kept = run.trace.norm(norm_path)
     beta = getattr(norm, "beta", torch.zeros(()))
     mean = 0.0 if kept.mean is None else 1.0
 
@@ -103,7 +108,8 @@ def test_norms_are_those_of_the_parts(kind: str) -> None:
     for attention, layer in places(run):
         record = attention_record(run.trace, attention, layer)
         weights, v = record.weights[0], record.v[0]
-        w_o = loaded.model.get_submodule(record.path).w_o.weight
+        module: Any = loaded.model.get_submodule(record.path)
+        w_o = module.w_o.weight
         width = v.shape[-1]
         by_head = [
             weights[h][..., None] * (v[h * len(v) // len(weights)] @ w_o[:, h * width : (h + 1) * width].T)
@@ -189,10 +195,11 @@ def test_value_norms_average_the_layers_at_the_words_rows() -> None:
     loaded, run = ran("paper")
     question = word_questions(loaded, run)[1]
     found = value_norms(loaded, run, question)
-    for stack, attention in (("encoder", "cross"), ("decoder", "decoder")):
+    pairs: list[tuple[Stack, Attention]] = [("encoder", "cross"), ("decoder", "decoder")]
+    for stack, attention in pairs:
         layers = [moved_norms(loaded, run, attention, layer)[list(question.rows)] for layer in range(3)]
-        shares = [one / one.sum(axis=1, keepdims=True) for one in layers]
-        np.testing.assert_allclose(found[stack], np.mean(shares, axis=(0, 1)), atol=1e-6)
+        shares = np.stack([one / one.sum(axis=1, keepdims=True) for one in layers])
+        np.testing.assert_allclose(found[stack], shares.mean(axis=(0, 1)), atol=1e-6)
 
 
 def test_untransposed_heads_are_refused_in_a_sentence() -> None:

@@ -66,8 +66,9 @@ def test_untransposed_heads_leave_the_pictures_that_need_no_heads() -> None:
 def without_cross_attention() -> LoadedModel:
     loaded = perturbed(tiny_model(norm_position="pre"))
     with torch.no_grad():
-        for layer in loaded.model.decoder.layers:
-            layer.cross_attn.w_o.weight.zero_()
+        for name, parameter in loaded.model.named_parameters():
+            if name.endswith("cross_attn.w_o.weight"):
+                parameter.zero_()
     return loaded
 
 

@@ -79,8 +79,6 @@ def test_an_exchanged_source_does_not_explain_the_target(loaded: LoadedModel) ->
 
     right = [share(one.source, one.target) for one in pairs]
     wrong = [share(other.source, one.target) for one, other in zip(pairs, exchanged, strict=True)]
-    explained, probability = (
-        auroc(np.array([of(one) for one in right]), np.array([of(one) for one in wrong]))
-        for of in (lambda one: one.explained, lambda one: one.log_probabilities.sum())
-    )
+    explained = auroc(*(np.array([one.explained for one in side]) for side in (right, wrong)))
+    probability = auroc(*(np.array([one.log_probabilities.sum() for one in side]) for side in (right, wrong)))
     assert explained >= max(0.95, probability)

@@ -1,0 +1,246 @@
+"""Where the word came from: words taken away, pictures judged by that, and source or prefix."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.attribution.integrated_gradients import N_STEPS, Baseline
+from transformer.analysis.attribution.pictures import CameFrom, PictureName, came_from
+from transformer.analysis.attribution.removal import MOST_SEARCHED
+from transformer.analysis.attribution.source_share import SourceShare, source_share
+from transformer.analysis.interventions.knock_outs import KnockOut, word_effects
+from viz.figures.bars import token_bars
+from viz.figures.came_from import picture_strips, source_or_prefix
+from viz.figures.labels import visible
+from viz.figures.numbers import number
+from viz.markdown import quoted
+from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.figure import show
+from viz.pages.why.asked import Asked, asked_in_words
+from viz.widgets import pick_button
+
+KNOCKED_OUT: dict[KnockOut, str] = {
+    "unknown": "the unknown word",
+    "mean": "the mean word",
+    "masked": "nothing",
+}
+MEANINGS: dict[KnockOut, str] = {
+    "unknown": "replaced by the embedding of `<unk>`",
+    "mean": "replaced by the mean of all embeddings",
+    "masked": "hidden from every attention",
+}
+BASELINES: dict[Baseline, str] = {"unknown": "unknown words", "zero": "zeros", "mean": "the mean word"}
+NAMES: dict[PictureName, str] = {
+    "norms": "norms",
+    "alti": "ALTI+",
+    "gradients": "gradients",
+    "rollout": "rollout",
+}
+KNOCK_OUTS = "knock-outs"
+
+
+@st.fragment
+def came_from_section(asked: Asked) -> None:
+    """Draw the section; a choice in it redraws only this section."""
+    st.header("Where did it come from?")
+    with st.container(horizontal=True):
+        how = pick_button(
+            st.container(width="content").segmented_control, "Replace a word by", KNOCKED_OUT, key="knock_out"
+        )
+        baseline = pick_button(
+            st.container(width="content").segmented_control,
+            "Integrated gradients begin with",
+            BASELINES,
+            key="baseline",
+        )
+    found: CameFrom = asked.answer(
+        ("came from", asked.question, how, baseline),
+        "Taking words away",
+        lambda report: came_from(
+            asked.loaded, asked.run, asked.question, how=how, baseline=baseline, on_progress=report
+        ),
+    )
+    _knock_outs(asked, found, how)
+    _pictures(asked, found)
+    _source_or_prefix(asked)
+
+
+def _side(asked: Asked) -> str:
+    return "source" if asked.run.encoder_input is not None and asked.run.decoder_input is not None else "text"
+
+
+def _knock_outs(asked: Asked, found: CameFrom, how: KnockOut) -> None:
+    words, effects = found.words[found.stack], found.effects[found.stack]
+    best = int(np.argmax(effects))
+    prose(
+        f"Each word of the {_side(asked)} is taken away alone ({MEANINGS[how]}), and the model reads the "
+        "rest again, with the output so far as it is. The bar is **how much the answer falls**: "
+        f"{asked_in_words(asked)}, which is {number(asked.own_value, 2)} {asked.question.unit} in this run. "
+        "This needs no theory of how the model works, so the pictures below are judged by it."
+    )
+    st.markdown(
+        f"Without {quoted(words.labels[best])} it falls most: by {number(float(effects[best]), 2)} "
+        f"{asked.question.unit}."
+    )
+    show(
+        token_bars(
+            effects,
+            words.labels,
+            theme=asked.theme,
+            quantity=f"fall of the answer ({asked.question.unit})",
+            axis=f"word of the {_side(asked)} that is taken away",
+        ),
+        name="knock-outs",
+        caption="Below 0: without the word, the answer would be higher.",
+        key="why_knock_outs",
+    )
+    computed_by(word_effects)
+
+
+def _pictures(asked: Asked, found: CameFrom) -> None:
+    st.subheader("Which picture lies?")
+    prose(
+        "**Norms** are the lengths of the vectors that attention moves to this place (Kobayashi et al. 2020 "
+        "and 2021). **ALTI+** follows them through all layers, by how near each one is to the block's output "
+        "(Ferrando et al. 2022). **Integrated gradients** add up the answer's slope on the way from an "
+        "empty sentence to this one (Sundararajan et al. 2017). **Rollout** multiplies attention weights "
+        "(Abnar and Zuidema 2020). Only knock-outs and gradients know a word that speaks against the answer."
+    )
+    if "alti" not in found.pictures:
+        st.info(
+            "This model does not transpose its heads back before W_O, so no part of a sublayer's output "
+            "belongs to one token: norms, ALTI+ and rollout don't apply."
+        )
+    words = found.words[found.stack]
+    scores = [found.effects[found.stack], *(one.by_stack[found.stack] for one in found.pictures.values())]
+    names = [KNOCK_OUTS, *(NAMES[name] for name in found.pictures)]
+    show(
+        picture_strips(
+            np.stack(scores),
+            names,
+            words.labels,
+            theme=asked.theme,
+            axes=("picture", f"word of the {_side(asked)}"),
+        ),
+        name="pictures",
+        caption="Each row is coloured up to its own largest score, because the units differ: nats or logits, "
+        "shares, and shares of a layer.",
+        key="why_pictures",
+    )
+    st.markdown(_verdict(found))
+    st.dataframe(_table(found), key="why_judged", hide_index=True, height="content")
+    st.caption(_how_judged(found))
+    error = found.gradients.completeness_error
+    st.caption(
+        f"Integrated gradients: source and prefix together sum to the answer minus the empty sentence's "
+        f"({number(found.gradients.baseline_answer, 2)}), with an error of {number(error, 3)} after "
+        f"{N_STEPS} steps."
+    )
+    computed_by(came_from)
+
+
+def _table(found: CameFrom) -> pd.DataFrame:
+    """One row per picture: how far its order agrees with the knock-outs, and how fast the answer falls."""
+    rows = [(KNOCK_OUTS, "", "", "", _number(found.naopc))]
+    for name, one in found.pictures.items():
+        own = one.agreement
+        rows.append(
+            (
+                NAMES[name],
+                _number(own.kendall),
+                f"{_number(own.band[0])} to {_number(own.band[1])}",
+                _number(own.spearman),
+                _number(one.naopc),
+            )
+        )
+    columns = ["picture", "Kendall's τ", "τ of random orders", "Spearman's ρ", "NAOPC"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else number(value, 2)
+
+
+def _verdict(found: CameFrom) -> str:
+    """Say which picture agrees best with the knock-outs, and whether chance would do as well."""
+    known = {name: one for name, one in found.pictures.items() if not math.isnan(one.agreement.kendall)}
+    if not known:
+        return "The words can't be ranked: there are too few, or all count the same."
+    better = [NAMES[name] for name, one in known.items() if one.agreement.kendall > one.agreement.band[1]]
+    best = max(known, key=lambda name: known[name].agreement.kendall)
+    told = f"Most like the knock-outs: **{NAMES[best]}** (τ {_number(known[best].agreement.kendall)})"
+    if not better:
+        return f"{told}, but no picture orders the words better than chance could."
+    return f"{told}. Better than chance: {', '.join(better)}."
+
+
+def _how_judged(found: CameFrom) -> str:
+    low, high = found.naopc_band
+    searched = "of all orders" if found.is_exact else "that a beam search finds"
+    random = f"95 % of random orders: {_number(low)} to {_number(high)}."
+    if math.isnan(low):
+        random = f"It is not computed for more than {MOST_SEARCHED} words, or if all orders do the same."
+    return (
+        f"Judged on the {len(found.judged)} words of the sentence. τ and ρ: 1 if the picture orders the "
+        "words as the knock-outs do, 0 if the orders are unrelated, −1 if one is the reverse of the other; "
+        "95 % of random orders have a τ in the range given. NAOPC (Edin et al. 2024): words are taken away "
+        "one after the other, the picture's highest first; 1 if the answer falls as fast as in the best "
+        f"order {searched}, 0 if it falls as slowly as in the worst. {random} All this is about one sentence "
+        "and one question; with few words, chance alone may agree well."
+    )
+
+
+def _source_or_prefix(asked: Asked) -> None:
+    st.header("From the source, or from what is already written?")
+    if asked.run.decoder_input is None:
+        st.caption("This model has no decoder: its words follow no prefix.")
+        return
+    found: SourceShare = asked.answer(
+        "source share",
+        "Asking the source's share",
+        lambda _: source_share(asked.loaded, asked.run, asked.questions),
+    )
+    side = "source" if asked.run.encoder_input is not None else "prompt"
+    words = [visible(one.label) for one in asked.questions]
+    marked = [words[place] for place in np.flatnonzero(found.from_prefix_alone)]
+    prose(
+        f"ALTI+ divides each word between the {side} and the words written before it. The gain asks more "
+        f"directly: how much less probable is the word without the {side}?"
+    )
+    named = ", ".join(map(quoted, marked))
+    st.markdown(
+        f"Less than twice as probable with the {side} as without, so resting on the prefix alone: {named}."
+        if marked
+        else f"Every word owes at least a doubling of its probability to the {side}."
+    )
+    if found.source is not None and found.coverage is not None:
+        show(
+            source_or_prefix(found.source, found.from_prefix_alone, words, theme=asked.theme),
+            name="source-or-prefix",
+            caption="One bar per word of the output. The triangle marks words that rest on the prefix alone.",
+            key="why_share",
+        )
+        show(
+            token_bars(
+                found.coverage,
+                found.source_words,
+                theme=asked.theme,
+                quantity="coverage (output tokens)",
+                axis=f"word of the {side}",
+            ),
+            name="coverage",
+            caption=f"What each word of the {side} gave to the whole output: its shares in all output "
+            "tokens, summed. A word with almost nothing may not have been translated.",
+            key="why_coverage",
+        )
+    st.markdown(
+        f"Of the output's surprise without the {side}, **{found.explained:.0%}** is explained by it: the "
+        f"output has {number(float(found.log_probabilities.sum()), 1)} nats with the {side} and "
+        f"{number(float((found.log_probabilities - found.gains).sum()), 1)} without. Near 0 or below, the "
+        "output hardly depends on what it should translate."
+    )
+    computed_by(source_share)
