@@ -16,6 +16,7 @@ from torch import Tensor
 from transformer.analysis.interventions.edits import replace as patch
 from transformer.analysis.interventions.outcomes import OnProgress, Variant, outcomes
 from transformer.analysis.interventions.questions import Question, logit_row, suppressed_ids, text_of
+from transformer.decoding.greedy import next_token_probabilities
 from transformer.decoding.request import suppress
 from transformer.errors import EditError, SentenceError
 from transformer.loaded import LoadedModel
@@ -246,6 +247,53 @@ def patch_shares(
     shares = torch.zeros(len(variants), dtype=torch.float64)
     shares[edited] = (found[1:] - own) / (donor - own)
     return shares
+
+
+class Answer(NamedTuple):
+    """What a run says to a question of one token.
+
+    Attributes:
+        best: the token that it writes there.
+        probability: probability of the word's token.
+        rival_probability: probability of the rival's.
+        difference: difference of their logits.
+    """
+
+    best: str
+    probability: float
+    rival_probability: float
+    difference: float
+
+
+def answer_of(loaded: LoadedModel, run: Run, question: Question) -> Answer:
+    """The answer of one run to a pair's question."""
+    assert question.rival_id is not None
+    (row,), (index,) = question.rows, question.ids
+    suppressed = suppressed_ids(loaded, run)
+    probabilities = next_token_probabilities(run.trace["logits"][0, row], suppressed)
+    return Answer(
+        text_of(loaded, run, [int(probabilities.argmax())]),
+        float(probabilities[index]),
+        float(probabilities[question.rival_id]),
+        _value(loaded, run, question),
+    )
+
+
+def vectors_at(
+    loaded: LoadedModel, pair: Pair, place: Place, row: int, column: int
+) -> tuple[float, float, float]:
+    """What the two runs have in a cell: the length of each vector, and their cosine (0 for a zero vector).
+
+    A head's vector is its output at all positions, that of a position has all heads.
+    """
+    path = place.paths(loaded.model.config)[row]
+    own, other = (
+        (tensor[column] if place.by_head else tensor[..., column, :]).flatten().double()
+        for tensor in (pair.clean.trace[path][0], pair.corrupt.trace[path][0])
+    )
+    lengths = float(own.norm()), float(other.norm())
+    product = lengths[0] * lengths[1]
+    return *lengths, float(own @ other) / product if product else 0.0
 
 
 def _value(loaded: LoadedModel, run: Run, question: Question) -> float:

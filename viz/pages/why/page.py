@@ -9,8 +9,10 @@ from viz.pages.shared.explain import prose
 from viz.pages.shared.sections import sections
 from viz.pages.shared.sentence import sentence_box
 from viz.pages.why.asked import ask
+from viz.pages.why.came_from import came_from_section
 from viz.pages.why.heads import heads_section
 from viz.pages.why.layers import layers_section
+from viz.pages.why.patching import patching_section
 from viz.pages.why.sums import sums_section
 from viz.pages.why.switching import NAME as SWITCH_OFF
 from viz.pages.why.switching import switching_section
@@ -18,9 +20,11 @@ from viz.session import current_model
 
 PARTS = {
     "Heads": heads_section,
+    "Came from": came_from_section,
     SWITCH_OFF: switching_section,
     "Sums": sums_section,
     "Layers": layers_section,
+    "Patch": patching_section,
 }
 """The sections of the page: each draws its part for a question."""
 

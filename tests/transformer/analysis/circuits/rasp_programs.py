@@ -60,7 +60,7 @@ class Program:
 
 
 def programs() -> dict[str, Program]:
-    """All programs by name; made anew, because Tracr writes into them."""
+    """All programs by name; made again at each call, because Tracr writes into them."""
     letters, numbers = tuple("abcd"), (1, 2, 3, 4, 5)
     tokens = rasp.tokens
     return {

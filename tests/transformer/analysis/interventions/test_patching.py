@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -18,10 +19,12 @@ from transformer.analysis.interventions.patching import (
     Direction,
     Pair,
     Place,
+    answer_of,
     patch_grid,
     patch_shares,
     places,
     run_pair,
+    vectors_at,
 )
 from transformer.analysis.interventions.questions import against_next_best, word_questions
 from transformer.decoding.greedy import next_token_probabilities
@@ -176,6 +179,27 @@ def test_what_can_not_be_patched_is_refused_with_the_numbers() -> None:
         weak.model.generator.weight.mul_(1e-3)
     with pytest.raises(EditError, match=r"difference of -?0\.00 in the sentence .* at least 0\.1"):
         run_pair(weak, run_sentence(weak, TEXT), OTHER, question)
+
+
+def test_a_cell_tells_what_each_run_writes_and_has_there() -> None:
+    loaded, pair = paired("words")
+    (row,) = pair.question.rows
+    for run, value in ((pair.clean, pair.clean_value), (pair.corrupt, pair.corrupt_value)):
+        found = answer_of(loaded, run, pair.question)
+        logits = run.trace["logits"][0, row]
+        assert found.difference == pytest.approx(value)
+        assert math.log(found.probability / found.rival_probability) == pytest.approx(value, abs=1e-4)
+        logits = logits.clone()
+        logits[list(loaded.target.special_tokens.suppressed)] = -torch.inf
+        assert found.best == loaded.target.token(int(logits.argmax()))
+    for place, here in (
+        (Place("decoder", "cross_attn", "v"), (slice(None), 2)),
+        (Place("encoder", "self_attn", "z"), (2, slice(None))),
+    ):
+        path = place.paths(loaded.model.config)[1]
+        own, other = (run.trace[path][0][here].flatten() for run in (pair.clean, pair.corrupt))
+        expected = (own.norm(), other.norm(), torch.cosine_similarity(own, other, dim=0))
+        assert vectors_at(loaded, pair, place, 1, 2) == pytest.approx([*map(float, expected)], abs=1e-5)
 
 
 def test_progress_counts_up_and_can_end_it() -> None:

@@ -1,0 +1,71 @@
+"""Why: a patch grid on the page is that of the two runs, and a cell shows both and the patched one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.pages.app import open_app, texts
+from tests.pages.figures import array, figure
+from tests.pages.offered import offer
+from tests.support.kinds import KINDS, MASK
+from transformer.analysis.interventions.patching import Place, patch_grid, run_pair
+from transformer.analysis.interventions.questions import word_questions
+from transformer.checkpoints.folder import open_saved
+from transformer.run import run_sentence
+
+TEXT, OTHER = "my sister is younger than your brother.", "my brother is younger than your brother."
+
+
+def test_a_prepared_pair_is_patched_both_ways() -> None:
+    loaded = open_saved("toy-en-it")
+    run = run_sentence(loaded, TEXT)
+    pair = run_pair(loaded, run, OTHER, word_questions(loaded, run)[0])
+    app = open_app("why", text=TEXT, section="Patch", word="0")
+    assert not app.exception
+    assert app.text_input(key="patch_text").value == OTHER
+    for what, place in (
+        ("encoder: residual stream", Place("encoder", None, "resid")),
+        ("decoder: values of cross-attention", Place("decoder", "cross_attn", "v")),
+        ("decoder: heads of cross-attention", Place("decoder", "cross_attn", "z")),
+    ):
+        app.selectbox(key="patch_what").set_value(what).run()
+        for direction in ("noising", "denoising"):
+            app.button_group(key="patch_direction").set_value(direction).run()
+            assert not app.exception
+            (drawn,) = [one for one in figure(app, "why_patches")["data"] if one["type"] == "heatmap"]
+            expected = patch_grid(loaded, pair, place, direction).shares.numpy()
+            np.testing.assert_allclose(array(drawn["z"]), expected, atol=1e-4)
+            table = app.dataframe[-1].value
+            differences = table["logit difference"].to_numpy()
+            own, other = differences[:2] if direction == "noising" else differences[1::-1]
+            share = (differences[2] - own) / (other - own)
+            assert share == pytest.approx(expected.flat[np.abs(expected).argmax()], abs=1e-3)
+    app.selectbox(key="patch_what").set_value("encoder: residual stream").run()
+    app.button_group(key="patch_direction").set_value("noising").run()
+    app.selectbox(key="patch_row").set_value(0).run()
+    app.selectbox(key="patch_column").set_value(1).run()
+    assert run_sentence(loaded, OTHER).translation in [text.value for text in app.text][-1:]
+
+
+def test_what_does_not_fit_is_said() -> None:
+    app = open_app("why", text="my sister sleeps.", section="Patch")
+    assert "Type the sentence above with one word exchanged" in app.info[0].value
+    app.text_input(key="patch_text").input("my sister sleeps in the big house.").run()
+    assert not app.exception
+    shown = "\n".join(text.value for text in app.text)
+    assert "tokens and the other one" in shown
+    app.text_input(key="patch_text").input("my sister sleeps.").run()
+    assert "Both sentences are the same" in "\n".join(text.value for text in app.text)
+
+
+@pytest.mark.parametrize("kind", ["prompted", "masked"])
+def test_other_kinds_can_be_patched(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch.setattr, {kind: KINDS[kind]})
+    end = f" a {MASK}" if kind == "masked" else ""
+    app = open_app("why", model=kind, text=f"the cat saw{end}", section="Patch", word="0")
+    app.text_input(key="patch_text").input(f"the dog saw{end}").run()
+    assert not app.exception
+    assert figure(app, "why_patches")
+    assert "moves the answer" in texts(app)
+    assert not any("cross" in option for option in app.selectbox(key="patch_what").options)

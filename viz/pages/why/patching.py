@@ -1,0 +1,266 @@
+"""Patching: parts of the run of another sentence put into this one's, and the other way round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.interventions.edited_model import edited_model, rewritten
+from transformer.analysis.interventions.outcomes import OnProgress
+from transformer.analysis.interventions.patching import (
+    Direction,
+    Pair,
+    PatchGrid,
+    Place,
+    answer_of,
+    patch_grid,
+    patch_of,
+    places,
+    run_pair,
+    vectors_at,
+)
+from transformer.analysis.interventions.questions import Question
+from transformer.analysis.interventions.receipts import NEXT_BEST
+from transformer.errors import EditError, SentenceError
+from transformer.run import Run, run_again
+from viz.address import as_typed
+from viz.figures.labels import visible
+from viz.figures.numbers import number
+from viz.figures.patching import patch_map
+from viz.markdown import quoted
+from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.figure import show
+from viz.pages.shared.literal_text import refused, show_text
+from viz.pages.why.asked import Asked
+from viz.session import run_of
+from viz.widgets import follow_default, in_a_row, pick, pick_button
+
+OTHERS = {
+    "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street "
+    "because it was too long.",
+    "The animal didn't cross the street because it was too wide.": "The animal didn't cross the street "
+    "because it was too lazy.",
+    "My brother doesn't like his new job.": "My sister doesn't like his new job.",
+    "My grandmother's house is bigger than mine.": "My grandmother's garden is bigger than mine.",
+    "Where did you buy those black shoes?": "Where did you buy those black books?",
+    "The keys? I left them on the table.": "The books? I left them on the table.",
+    "I have never seen a raccoon.": "I have never seen a giraffe.",
+    "Yesterday I saw a black cat.": "Yesterday I saw a black house.",
+    "the small black cats do not like the cold water.": "the small black girls do not like the cold water.",
+    "this morning the girls went to the market.": "this morning the boys went to the market.",
+    "there is a nurse in the hospital.": "there is a doctor in the hospital.",
+    "my sister is younger than your brother.": "my brother is younger than your brother.",
+    "what is your favourite colour?": "what is your favourite house?",
+}
+"""A counterpart of equally many sub-words for some example sentences, which changes a word of the output."""
+DIRECTIONS: dict[Direction, str] = {
+    "noising": "The other run's parts into this run",
+    "denoising": "This run's parts into the other run",
+}
+PROVES: dict[Direction, str] = {
+    "noising": "A part near 1 was **needed**: with the other run's part in its place the answer becomes the "
+    "other one's. Near 0, something else carries the difference, or another part makes up for it.",
+    "denoising": "A part near 1 is **enough**: alone it restores this sentence's answer in a run of the "
+    "other sentence. Near 0, it needs further parts, or has no say.",
+}
+_ATTENTIONS = {"self_attn": "self-attention", "cross_attn": "cross-attention"}
+_TENSORS = {"z": "heads", "k": "keys", "v": "values"}
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell of a grid, with its names as shown."""
+
+    row: int
+    column: int
+    name: str
+
+
+@st.fragment
+def patching_section(asked: Asked) -> None:
+    """Draw the section; a choice in it redraws only this section."""
+    st.header("Patch from another sentence")
+    prose(
+        "Two sentences that differ in a word: where does the run carry that difference to the output? A part "
+        "of one run is replaced by the same part of the other (**activation patching**). Both runs read the "
+        "same target up to the word that is asked about."
+    )
+    pair = _pair(asked)
+    if pair is None:
+        return
+    _both(asked, pair)
+    named = {_name(place): place for place in places(asked.loaded.model.config)}
+    place = named[pick(st.selectbox, "What is patched", list(named), key="patch_what")]
+    direction = pick_button(in_a_row(), "Direction", DIRECTIONS, key="patch_direction")
+
+    def compute(report: OnProgress) -> PatchGrid:
+        return patch_grid(asked.loaded, pair, place, direction, report)
+
+    key = ("patch", pair.question, pair.corrupt.source.ids, place, direction)
+    grid: PatchGrid = asked.answer(tuple(map(str, key)), "Patching part after part", compute)
+    cell = _map(asked, pair, place, grid)
+    if cell is not None:
+        _opened(asked, pair, grid, cell)
+
+
+def _name(place: Place) -> str:
+    if place.attention is None:
+        return f"{place.stack}: residual stream"
+    return f"{place.stack}: {_TENSORS[place.tensor]} of {_ATTENTIONS[place.attention]}"
+
+
+def _pair(asked: Asked) -> Pair | None:
+    """Draw the box of the other sentence; returns the pair, None with a note if there is none."""
+    prepared = OTHERS.get(asked.sentence.text, "")
+    follow_default("patch_text", prepared)
+    typed = as_typed(
+        st.text_input(
+            "Other sentence", prepared, key="patch_text", bind="query-params", placeholder="Type a sentence"
+        )
+    )
+    if not typed.strip():
+        st.info(
+            f"Type the sentence above with one word exchanged for another of as many tokens: it has "
+            f"{len(asked.run.source.ids)}. An exchange that changes the word you ask about shows most."
+        )
+        return None
+    try:
+        return run_pair(asked.loaded, asked.run, typed, _question(asked))
+    except (SentenceError, EditError) as error:
+        refused("These two can't be patched.", error)
+        return None
+
+
+def _question(asked: Asked) -> Question:
+    """The word against a typed rival; otherwise alone, to be compared with the other run's word."""
+    if asked.rival not in ("", NEXT_BEST):
+        return asked.question
+    return next(one for one in asked.questions if asked.question.rows[0] in one.rows)
+
+
+def _both(asked: Asked, pair: Pair) -> None:
+    """Draw what both sentences become, and the answers at the ends of the scale."""
+    other = _other_run(asked)
+    for column, name, run in zip(
+        st.columns(2), ("This sentence", "The other sentence"), (asked.run, other), strict=True
+    ):
+        with column, st.container(border=True, height="stretch"):
+            st.markdown(f"**{name}**")
+            show_text(run.translation)
+    question = pair.question
+    prose(
+        f"The answer is the logit of {quoted(question.label)} minus that of {quoted(question.rival)}: "
+        f"**{number(pair.clean_value, 2)}** in this sentence and **{number(pair.corrupt_value, 2)}** in the "
+        "other one."
+    )
+
+
+def _map(asked: Asked, pair: Pair, place: Place, grid: PatchGrid) -> _Cell | None:
+    """Draw the grid and the pickers of a cell, which open on the strongest."""
+    shares = grid.shares.numpy()
+    rows, columns = place.row_labels(asked.loaded.model.config), _columns(pair, place, shares.shape[1])
+    row_axis = "layer" if place.attention else "after layer"
+    column_axis = "head" if place.by_head else "position"
+    best_row, best_column = np.unravel_index(int(np.abs(shares).argmax()), shares.shape)
+    best = float(shares[best_row, best_column])
+    if best == 0:
+        st.info(
+            "Nothing here differs between the two runs before the word that is asked about, so no patch "
+            "changes anything. Choose something else to patch."
+        )
+        return None
+    st.markdown(
+        f"Strongest: **{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** moves the answer "
+        f"**{best:.0%}** of the way to the other one."
+    )
+    show(
+        patch_map(shares, rows, columns, theme=asked.theme, axes=(row_axis, column_axis)),
+        name="patches",
+        caption="Each cell is a run with this one part exchanged. 0: its answer stays. 1: it becomes the "
+        "other run's. Below 0 or above 1: the part works against others. A column with two tokens is one in "
+        "which the sentences differ.",
+        key="why_patches",
+    )
+    computed_by(patch_grid)
+    prose(PROVES[grid.direction])
+    left, right = st.columns(2)
+    follow_default("patch_row", int(best_row))
+    follow_default("patch_column", int(best_column))
+    row = pick(
+        left.selectbox,
+        "Row of a cell",
+        range(len(rows)),
+        key="patch_row",
+        index=int(best_row),
+        format_func=rows.__getitem__,
+    )
+    column = pick(
+        right.selectbox,
+        "Column of a cell",
+        range(len(columns)),
+        key="patch_column",
+        index=int(best_column),
+        format_func=lambda index: f"{index}: {columns[index]}" if not place.by_head else columns[index],
+    )
+    return _Cell(row, column, f"{rows[row]}, {column_axis} {columns[column]}")
+
+
+def _columns(pair: Pair, place: Place, n: int) -> list[str]:
+    if place.by_head:
+        return [str(head) for head in range(n)]
+    stack = "encoder" if place.attention == "cross_attn" else place.stack
+    own, other = (run.trace.tokens(stack)[0] for run in (pair.clean, pair.corrupt))
+    return [
+        visible(mine) if mine == theirs else f"{visible(mine)} / {visible(theirs)}"
+        for mine, theirs in zip(own, other, strict=True)
+    ]
+
+
+def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
+    """Draw both runs and the patched one at a cell."""
+    loaded, place, direction = asked.loaded, grid.place, grid.direction
+    variant = patch_of(loaded, pair, place, direction, cell.row, cell.column)
+    patched = run_again(edited_model(loaded, variant), pair.patched(direction))
+    runs = {
+        "this sentence": pair.clean,
+        "the other sentence": pair.corrupt,
+        f"{'this' if direction == 'noising' else 'the other'} one, patched": patched,
+    }
+    question = pair.question
+    word, rival = visible(question.label), visible(question.rival)
+    answers = {name: answer_of(loaded, run, question) for name, run in runs.items()}
+    table = pd.DataFrame(
+        [
+            (name, visible(one.best), one.probability, one.rival_probability, one.difference)
+            for name, one in answers.items()
+        ],
+        columns=["run", "writes", f"P({word})", f"P({rival})", "logit difference"],
+    )
+    percent = st.column_config.NumberColumn(format="percent")
+    number_column = st.column_config.NumberColumn(format="%.2f")
+    st.dataframe(
+        table,
+        hide_index=True,
+        key="why_patched",
+        column_config=dict.fromkeys(table.columns[2:4], percent) | {"logit difference": number_column},
+    )
+    own, other, cosine = vectors_at(loaded, pair, place, cell.row, cell.column)
+    st.markdown(
+        f"With {quoted(cell.name)} exchanged, the answer goes "
+        f"**{float(grid.shares[cell.row, cell.column]):.0%}** of the way. The two runs' vectors there are "
+        f"{number(own, 2)} and {number(other, 2)} long, with a cosine of {number(cosine, 2)}."
+    )
+    computed_by(answer_of)
+    if place.stack == "encoder" or place.tensor in ("k", "v"):
+        base = asked.run if direction == "noising" else _other_run(asked)
+        st.markdown("**With this patch from the first word on, the model writes**")
+        show_text(rewritten(loaded, base, variant).translation)
+        computed_by(rewritten)
+
+
+def _other_run(asked: Asked) -> Run:
+    """The other sentence's own run, with the output that the model writes for it."""
+    return run_of(asked.sentence.choice, as_typed(st.session_state["patch_text"]))
