@@ -122,11 +122,12 @@ test("heads are ordered only by scores that distinguish them", () => {
   const orders = (attn, special) =>
     ordersOf(
       /** @type {any} */ ({ sides: { encoder: { special }, decoder: { special } } }),
-      /** @type {any} */ ({ queries: "decoder", keys: "encoder", layers: 2, heads: 3, ...attn }),
+      /** @type {any} */ ({ queries: "decoder", keys: "encoder", layers: 2, heads: 3, has: [], ...attn }),
     );
   assert.ok(!orders({}, [0]).includes("distance"), "two sentences have no common positions");
   assert.ok(orders({ keys: "decoder" }, [0]).includes("distance"));
   assert.ok(!orders({}, []).includes("special"));
+  assert.ok(orders({ has: ["costs"] }, []).includes("cost") && !orders({}, []).includes("cost"));
   assert.deepEqual(orders({ layers: 1, heads: 1 }, [0]), ["layer"]);
 });
 

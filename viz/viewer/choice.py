@@ -18,7 +18,7 @@ MEASURES = ("weights", "scores", "masked", "moved")
 """The number in a cell: weight, score before or after the mask, or length of the moved vector."""
 ADDITIVE = ("weights", "moved")
 """Measures whose numbers for sub-words add up to that of the word."""
-SORTS = ("layer", "entropy", "distance", "special", "sharpness", "diagonal")
+SORTS = ("layer", "cost", "entropy", "distance", "special", "sharpness", "diagonal")
 """Orders of the grid of heads."""
 _MAX_DIGITS = 9
 
@@ -168,6 +168,8 @@ def _tells_apart(sort: str, run: ViewerRun, attention: AttentionView) -> bool:
     if attention.n_layers * attention.n_heads < 2:
         return sort == "layer"
     match sort:
+        case "cost":
+            return attention.costs is not None
         case "distance":
             return attention.queries == attention.keys
         case "special":

@@ -178,10 +178,12 @@ class _Collector:
         return {key: array for name in names for key, array in self._piece(name).items()}
 
     def _summaries(self) -> Arrays:
-        """The small arrays: rankings of heads, lengths of moved values."""
+        """The small arrays: rankings of heads, what each costs, lengths of moved values."""
         views = self.run.attentions.items()
         lengths = (f"lengths:{name}" for name, view in views if view.lengths and view.lengths(0) is not None)
-        return self._pieces(f"ranking:{name}" for name, _ in views) | self._pieces(lengths)
+        costs = (f"costs:{name}" for name, view in views if view.costs is not None)
+        rankings = (f"ranking:{name}" for name, _ in views)
+        return self._pieces(rankings) | self._pieces(costs) | self._pieces(lengths)
 
     def _grid(self, choices: Sequence[Choice]) -> Arrays:
         """All heads as shown in the grid, and where they look from the chosen queries."""

@@ -19,6 +19,7 @@ A piece is named after its content; its arrays are named "<piece>/<array>":
     row:<attention>:<query>              values (L, H, K): where every head looks from a query
     lengths:<attention>                  values (L, H, K): the length of each key's moved value
     ranking:<attention>                  entropy, distance, ... (L, H): see `head_scores`
+    costs:<attention>                    cost (L, H): how much less probable the output is without a head
     other:<name>:<attention>:<layer>:<head>   weights, scores and moved (Q, K) of the same head in another
                                          run; moved is each weight times the length of the moved value
 
@@ -273,6 +274,12 @@ def _ranking(run: ViewerRun, attention: AttentionView) -> Arrays:
     return {name: np.stack([layer[name] for layer in layers]) for name in layers[0]}
 
 
+def _costs(_: ViewerRun, attention: AttentionView) -> Arrays:
+    if attention.costs is None:
+        raise KeyError(attention.name)
+    return {"cost": np.stack([attention.costs(layer) for layer in range(attention.n_layers)])}
+
+
 def _resting(run: ViewerRun, attention: AttentionView) -> list[list[float]]:
     """The share of each head's attention on special tokens, by layer, as precisely as it is shown."""
     special = run.sides[attention.keys].special
@@ -318,6 +325,7 @@ _PIECES: dict[str, tuple[Callable[..., Arrays], int]] = {
     "lengths": (lambda _, attention: _stacked(attention.lengths, attention), 1),
     "pooled": (_pooled, 1),
     "ranking": (_ranking, 1),
+    "costs": (_costs, 1),
     "row": (_row, 2),
     "head": (_head, 3),
     "head_scores": (_head_scores, 3),

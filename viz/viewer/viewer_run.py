@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from transformer.analysis.attention_maps import (
     stacks,
     words_of,
 )
+from transformer.analysis.interventions.corpus import whole_output
+from transformer.analysis.interventions.heads import Switch, head_effects, head_places
 from transformer.analysis.moved import moved_lengths, moved_values
 from transformer.decoding.greedy import DecodingStep
 from transformer.loaded import LoadedModel
@@ -33,6 +35,8 @@ from viz.components.shared.output_step import Candidate, OutputStep
 from viz.figures.labels import visible
 
 Floats = NDArray[np.float32]
+MOST_COSTED = 64
+"""Tokens per side up to which each head's cost is computed: of en-it's 64 heads in a second at most."""
 _QUERY_VECTORS = ("q", "q_unrotated", "q_unnormed", "z")
 _SPECIAL = re.compile(r"\[[^\[\]]+\]|<[^<>]+>|<\|.+\|>")
 """How tokenizers write their special tokens."""
@@ -86,6 +90,8 @@ class AttentionView:
             exist, "moved" (K, D), "bias" (Q, K), and q and k before rotation ("q_unrotated", "k_unrotated")
             and before their norm ("q_unnormed", "k_unnormed"); None if only weights are known.
         lengths: layer -> (H, K), the lengths of "moved", or None; None if they don't exist.
+        costs: layer -> (H,), how much less probable the output is without each head, in nats per token; None
+            if the model writes nothing, or the run is long.
         path: path of the module, with "{layer}" in place of the layer; "" if unknown.
         formula: how a score is computed, in symbols.
         scale: the divisor of the products of q and k; 1 if there is none.
@@ -104,6 +110,7 @@ class AttentionView:
     scores: Callable[[int], Floats] | None = None
     vectors: Callable[[int, int], Mapping[str, Floats]] | None = None
     lengths: Callable[[int], Floats | None] | None = None
+    costs: Callable[[int], Floats] | None = None
     path: str = ""
     formula: str = ""
     scale: float = 1.0
@@ -112,8 +119,13 @@ class AttentionView:
 
     @property
     def has(self) -> list[str]:
-        """What is known in addition to the weights: "scores", "vectors", "lengths"."""
-        known = {"scores": self.scores, "vectors": self.vectors, "lengths": self.lengths}
+        """What is known in addition to the weights: "scores", "vectors", "lengths", "costs"."""
+        known = {
+            "scores": self.scores,
+            "vectors": self.vectors,
+            "lengths": self.lengths,
+            "costs": self.costs,
+        }
         return [name for name, found in known.items() if found is not None]
 
 
@@ -144,7 +156,27 @@ def view_run(
 ) -> ViewerRun:
     """Prepare a run of one of our models for the viewer."""
     sides: dict[Stack, SideTokens] = {stack: _side(run, loaded, stack) for stack in stacks(run.trace)}
-    return ViewerRun(sides, _attentions(run.trace, loaded, 0), _unit(loaded), others or {})
+    views = _attentions(run.trace, loaded, 0)
+    n = max(len(side.tokens) for side in sides.values())
+    if n <= MOST_COSTED and run.steps and run.has_numbers:
+        costs = _costs(run, loaded)
+        views = {name: replace(view, costs=partial(costs, name)) for name, view in views.items()}
+    return ViewerRun(sides, views, _unit(loaded), others or {})
+
+
+def _costs(run: Run, loaded: LoadedModel) -> Callable[[Attention, int], Floats]:
+    """A function that gives an attention's and layer's `costs`; all are computed at its first call."""
+
+    @cache
+    def by_layer() -> dict[tuple[Attention, int], Floats]:
+        question = whole_output(loaded, run)
+        effects = head_effects(loaded, run, [question], Switch(loaded, "zero"))[:, 0] / len(question.ids)
+        found: dict[tuple[Attention, int], list[float]] = {}
+        for place, effect in zip(head_places(loaded.model.config), effects.tolist(), strict=True):
+            found.setdefault((place.attention, place.layer), []).append(effect)
+        return {key: np.array(own, dtype=np.float32) for key, own in found.items()}
+
+    return lambda attention, layer: by_layer()[attention, layer]
 
 
 def view_sentence(trace: Trace, loaded: LoadedModel, sentence: int) -> ViewerRun:
@@ -238,6 +270,7 @@ def _truncated(whole: AttentionView, n_queries: int, n_keys: int) -> AttentionVi
         scores=None if whole.scores is None else partial(cells, whole.scores),
         vectors=whole.vectors and vectors,
         lengths=whole.lengths and lengths,
+        costs=None,
     )
 
 

@@ -62,13 +62,18 @@ def choices(draw: st.DrawFn, run: ViewerRun) -> Choice:
         heads=draw(st.none() | st.lists(st.sampled_from(heads), unique=True).map(tuple)),
         families=draw(st.sampled_from(["one", "all"])),
         locked=draw(st.none() | st.tuples(st.integers(0, 1), st.integers(0, run.longest - 1))),
-        sort=draw(st.sampled_from([name for name in SORTS if tells_apart(name, sides)])),
+        sort=draw(st.sampled_from([name for name in SORTS if tells_apart(name, attention, sides)])),
     )
 
 
-def tells_apart(sort: str, sides: tuple[SideTokens, SideTokens]) -> bool:
+def tells_apart(sort: str, attention: AttentionView, sides: tuple[SideTokens, SideTokens]) -> bool:
     """True if heads can be ordered so: by distance if queries and keys are the same tokens, and so on."""
-    return {"distance": sides[0] is sides[1], "special": bool(sides[1].special)}.get(sort, True)
+    known = {
+        "cost": attention.costs is not None,
+        "distance": sides[0] is sides[1],
+        "special": bool(sides[1].special),
+    }
+    return known.get(sort, True)
 
 
 @given(data=st.data())

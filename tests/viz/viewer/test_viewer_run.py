@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
 from tests.support.kinds import KINDS, MASK
 from tests.support.models import tiny_model, tiny_subword_model
@@ -17,6 +18,7 @@ from transformer.analysis.attention_maps import (
     attention_record,
     words_of,
 )
+from transformer.analysis.edited import effect_of
 from transformer.loaded import LoadedModel
 from transformer.run import Run, encode_sentence, force, run_sentence, trace_batch
 from viz.viewer.viewer_run import AttentionView, ViewerRun, truncated, view_run, view_sentence, view_weights
@@ -53,7 +55,7 @@ def test_it_has_every_attention_of_the_model_with_the_trace_s_numbers(kind: str)
         assert view.n_heads == config.n_heads
         assert view.kv_heads == (config.n_kv_heads or config.n_heads)
         assert view.label == (ATTENTION_LABELS[name] if len(own.attentions) > 1 else "Self-attention")
-        assert view.has == ["scores", "vectors", "lengths"]
+        assert view.has == ["scores", "vectors", "lengths", *["costs"] * config.has_generator]
         for layer in range(view.n_layers):
             assert view.path.format(layer=layer) == attention_record(run.trace, name, layer).path
             loaded.model.get_submodule(view.path.format(layer=layer))
@@ -67,6 +69,21 @@ def test_it_has_every_attention_of_the_model_with_the_trace_s_numbers(kind: str)
                 len(own.sides[view.queries].tokens),
                 len(own.sides[view.keys].tokens),
             )
+
+
+def test_a_head_costs_what_the_output_loses_without_it() -> None:
+    loaded, run, own = viewed("relative")
+    view = own.attentions["cross"]
+    assert view.costs is not None
+
+    def off(z: torch.Tensor) -> torch.Tensor:
+        z[:, 2] = 0
+        return z
+
+    effect = effect_of(loaded, run, {"decoder.layers.1.cross_attn.z": off})
+    probabilities = torch.tensor([step.probability for step in run.steps])
+    expected = (probabilities.log() - effect.probabilities.log()).mean()
+    assert view.costs(1)[2] == pytest.approx(float(expected), abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -125,7 +142,7 @@ def test_heads_that_share_keys_and_values_each_have_them() -> None:
 def test_where_heads_are_merged_by_mistake_nothing_is_said_of_what_one_moves() -> None:
     loaded = tiny_model(merge_heads="untransposed")
     for view in view_run(run_sentence(loaded, TEXT), loaded).attentions.values():
-        assert view.has == ["scores", "vectors"]
+        assert view.has == ["scores", "vectors", "costs"]
         assert "moved" not in vectors_of(view, 0, 1)
 
 
@@ -241,7 +258,7 @@ def test_a_truncated_run_has_nothing_of_what_came_later(kind: str) -> None:
     for name, view in cut.attentions.items():
         n_queries, own_keys = newest + 1, n_keys[name]
         assert view.allowed.shape == (n_queries, own_keys)
-        assert view.has == whole.attentions[name].has
+        assert view.has == [one for one in whole.attentions[name].has if one != "costs"]
         for layer, head in product(range(view.n_layers), range(view.n_heads)):
             assert view.scores is not None
             assert view.lengths is not None

@@ -20,7 +20,7 @@
  * @property {number} soft_cap c of c tanh(score / c); 0 for none
  * @property {string[]} reasons why cells are closed
  * @property {boolean} causal whether exactly the keys after each query are closed
- * @property {("scores" | "vectors" | "lengths")[]} has what is known besides the weights
+ * @property {("scores" | "vectors" | "lengths" | "costs")[]} has what is known besides the weights
  * @property {[layer: number, head: number]} easiest the head that is easiest to read
  * @property {number[][]} resting the share of attention that special tokens get, by layer and head
  */

@@ -14,6 +14,14 @@ import { fixed } from "../../shared/numbers.js";
 
 /** @type {Record<string, Order>} */
 export const SCORES = {
+  cost: {
+    name: "what it costs, most first",
+    score: "cost",
+    explanation:
+      "How much less probable the output is without the head (its own output set to zero), in nats per token; below 0, the output is more probable without it. Each head alone: another may make up for it.",
+    rising: false,
+    write: (score) => `${fixed(score, 3)} nats`,
+  },
   entropy: {
     name: "entropy, lowest first",
     score: "entropy",
@@ -60,10 +68,12 @@ export const SCORES = {
  * @param {import("../run.js").ViewerRun} run
  * @param {import("../run.js").AttentionView} attn
  */
-export function ordersOf(run, { queries, keys, layers, heads }) {
+export function ordersOf(run, { queries, keys, layers, heads, has }) {
   if (layers * heads < 2) return ["layer"];
-  const isKnown = (/** @type {string} */ name) =>
-    name === "distance" ? queries === keys : name !== "special" || run.sides[keys].special.length > 0;
+  const isKnown = (/** @type {string} */ name) => {
+    if (name === "cost") return has.includes("costs");
+    return name === "distance" ? queries === keys : name !== "special" || run.sides[keys].special.length > 0;
+  };
   return ["layer", ...Object.keys(SCORES).filter(isKnown)];
 }
 

@@ -117,7 +117,7 @@ const wholeSheet = ({ run, attn, choice }) =>
 function orderOf({ run, attn, choice }) {
   if (choice.sort === "layer") return null;
   /** @type {Float32Array | null} */
-  const scores = run.array(`ranking:${attn.name}`, choice.sort);
+  const scores = run.array(`${choice.sort === "cost" ? "costs" : "ranking"}:${attn.name}`, choice.sort);
   return scores && { numbers: ranked(scores, SCORES[choice.sort].rising), scores };
 }
 
