@@ -112,21 +112,26 @@ def came_from(
     effects = {one: word_effects(loaded, run, [question], how, stack=one)[:, 0].numpy() for one in words}
     own = effects[stack][judged]
     gradients = integrated_gradients(loaded, run, question, baseline)
-    pictures: dict[PictureName, Picture] = {}
-    for name, by_token in _by_token(loaded, run, question, gradients).items():
-        by_word = {one: np.add.reduceat(scores, words[one].starts) for one, scores in by_token.items()}
-        chosen = by_word[stack][judged]
-        naopc = removals.normalized(order(chosen))
-        pictures[name] = Picture(by_word, agreement(chosen, own, seed=seed), naopc)
+    by_word = {
+        name: {one: np.add.reduceat(scores, words[one].starts) for one, scores in by_token.items()}
+        for name, by_token in _by_token(loaded, run, question, gradients).items()
+    }
+    chosen = {name: scores[stack][judged] for name, scores in by_word.items()}
+    orders = [order(own), *map(order, chosen.values()), *_random_orders(removals, seed)]
+    own_naopc, *naopcs = removals.normalized(orders)
+    low, high = np.percentile(naopcs[len(chosen) :], BAND)
     return CameFrom(
         words=words,
         stack=stack,
         judged=tuple(judged),
         effects=effects,
-        pictures=pictures,
+        pictures={
+            name: Picture(by_word[name], agreement(scores, own, seed=seed), float(naopc))
+            for (name, scores), naopc in zip(chosen.items(), naopcs, strict=False)
+        },
         gradients=gradients,
-        naopc=removals.normalized(order(own)),
-        naopc_band=_random_band(removals, seed),
+        naopc=float(own_naopc),
+        naopc_band=(float(low), float(high)),
         is_exact=removals.is_exact,
     )
 
@@ -157,13 +162,10 @@ def _by_token(
     return found | {"gradients": gradients.by_stack}
 
 
-def _random_band(removals: Removals, seed: int) -> tuple[float, float]:
-    """The normalised mean falls between which 95 % of random orders lie."""
+def _random_orders(removals: Removals, seed: int) -> list[list[int]]:
     generator = np.random.default_rng(seed)
     n_orders = N_RANDOM if removals.is_exact else N_RANDOM_BEAM
-    drawn = [removals.normalized(generator.permutation(removals.n).tolist()) for _ in range(n_orders)]
-    low, high = np.percentile(drawn, BAND)
-    return float(low), float(high)
+    return [generator.permutation(removals.n).tolist() for _ in range(n_orders)]
 
 
 def order(scores: Scores) -> list[int]:

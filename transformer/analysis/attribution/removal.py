@@ -104,16 +104,18 @@ class Removals:
             self._extremes = self._search(-1, width), self._search(1, width)
         return self._extremes
 
-    def normalized(self, order: Sequence[int]) -> float:
-        """The mean fall, 0 for the worst order and 1 for the best: NAOPC.
+    def normalized(self, orders: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """The mean falls of some orders, 0 for the worst order and 1 for the best: NAOPC, (orders,).
 
-        Outside if the beam missed the extreme; NaN if all orders are equal, or for more than `MOST_SEARCHED`
-        words.
+        Orders that beat those of the beam search are the best or worst themselves. NaN if all are equal,
+        or for more than `MOST_SEARCHED` words.
         """
         if self.n > MOST_SEARCHED:
-            return math.nan
+            return np.full(len(orders), math.nan)
+        falls = np.array([self.mean_fall(order) for order in orders])
         low, high = self.extremes()
-        return (self.mean_fall(order) - low) / (high - low) if high - low > 1e-12 else math.nan
+        low, high = min(low, falls.min()), max(high, falls.max())
+        return (falls - low) / (high - low) if high - low > 1e-12 else np.full(len(orders), math.nan)
 
     def _search(self, sign: int, width: int) -> float:
         """The extreme mean fall, by the best `width` sets of each size.
