@@ -66,6 +66,7 @@ OTHER_PAGES = {
     "masks": "Masks",
     "layer-norm": "Layer norm",
     "checkpoint": "Checkpoint",
+    "heads": "Heads",
 }
 """The other pages, and other addresses of the pages above."""
 

@@ -60,7 +60,7 @@ def test_no_page_names_a_picker_of_another() -> None:
     for folder in PAGES.iterdir():
         if any(folder.glob("*.py")):
             owners[folder.name] = {key for path in folder.glob("*.py") for key in named_keys(path)}
-    assert len(owners) == 2 + 11 + 1, "eleven pages, and what they share"
+    assert len(owners) == 2 + 13 + 1, "thirteen pages, and what they share"
     for page in ("explore", "decode", "training"):
         keys = {key for path in (PAGES / page).glob("*.py") for key in viewer_keys(path)}
         assert keys, f"{page} has a viewer"

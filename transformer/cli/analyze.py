@@ -8,8 +8,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
@@ -76,7 +77,7 @@ def read_report(path: Path) -> HeadReport:
 
 
 def _analyze(command: Analyze, device: torch.device, ranks: Ranks, against: HeadReport | None) -> int:
-    pairs = _pairs(command.pairs, command.limit)
+    pairs = drawn_pairs(command.pairs, command.limit, command.seed)
     loaded = open_with_answers(command.model, command.answers, device)
     sentences, n_left_out = prepare_all(loaded, pairs)
     analysis = HeadAnalysis(loaded, sentences, n_left_out, command.seed)
@@ -106,10 +107,22 @@ def _analyze(command: Analyze, device: torch.device, ranks: Ranks, against: Head
     return 0
 
 
-def _pairs(paths: Sequence[Path], limit: int) -> list[tuple[str, str]]:
-    """The sources and their first translations."""
+def drawn_pairs(paths: Sequence[Path], limit: int, seed: int) -> list[tuple[str, str]]:
+    """Sources with their first translations, at most `limit` of them, in the order of the file.
+
+    Files are often sorted, so those at the beginning may all be short: reservoir sampling (Vitter 1985,
+    algorithm R) draws them from the whole file, and stores no others.
+    """
     firsts = (next(own) for _, own in groupby(read_pairs(*paths), key=lambda pair: pair.source))
-    return [(pair.source, pair.target) for pair in islice(firsts, limit or None)]
+    if limit == 0:
+        return [(pair.source, pair.target) for pair in firsts]
+    rng = Random(seed)
+    drawn: list[tuple[int, str, str]] = []
+    for number, pair in enumerate(firsts):
+        place = number if number < limit else rng.randrange(number + 1)
+        if place < limit:
+            drawn[place : place + 1] = [(number, pair.source, pair.target)]
+    return [(source, target) for _, source, target in sorted(drawn)]
 
 
 def _plan(analysis: HeadAnalysis) -> dict[str, Any]:

@@ -214,10 +214,10 @@ class Analyze:
         out: folder for the result, heads.json, which the page Heads opens.
         model: the name of a folder in assets/models, or the path of any checkpoint.
         answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
-        limit: the most sentences, from the beginning of the file; 0 for all.
+        limit: the most sentences, drawn at random from the whole file; 0 for all.
         against: the folder of an earlier result, such as that before fine-tuning: heads are matched by what
             they do, and those that changed most are printed.
-        seed: seed of the random models and of the intervals.
+        seed: seed of the drawn sentences, of the random models and of the intervals.
         device: cpu, cuda or mps; by default the fastest one.
     """
 

@@ -21,6 +21,7 @@ VISITS: list[tuple[str, dict[str, str]]] = [
     ("masks", {}),
     ("layer_norm", {}),
     ("checkpoint", {}),
+    ("heads", {}),
 ]
 
 

@@ -16,6 +16,7 @@ from tests.support.models import tiny_model
 from transformer.__main__ import main
 from transformer.analysis.roles.analysis import HeadAnalysis
 from transformer.checkpoints.folder import save_model
+from transformer.cli.analyze import drawn_pairs
 
 PAIRS = [
     ("I see the dog.", "vedo il cane."),
@@ -27,11 +28,11 @@ PAIRS = [
 
 @pytest.fixture
 def given(tmp_path: Path) -> list[str]:
-    """The command's options but --out: 35 sources, of which the model reads 27."""
+    """The command's options but --out: 36 sources, of which the model reads 27."""
     save_model(tmp_path / "mine", tiny_model())
     lines = [f"{source}\t{target}\t{target} lo" for source, target in PAIRS * 9]
     (tmp_path / "pairs.tsv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    return ["--model", str(tmp_path / "mine"), "--pairs", str(tmp_path / "pairs.tsv.gz"), "--limit", "35"]
+    return ["--model", str(tmp_path / "mine"), "--pairs", str(tmp_path / "pairs.tsv.gz"), "--limit", "36"]
 
 
 def contents(folder: Path) -> bytes:
@@ -44,7 +45,7 @@ def test_it_writes_a_report_once(
     out = tmp_path / "out"
     assert main(["analyze", *given, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("mine: 27 sentences, 8 left out, next to 4 random models\nEncoder self-att")
+    assert printed.startswith("mine: 27 sentences, 9 left out, next to 4 random models\nEncoder self-att")
     assert " 6 heads: 6 none" in printed
     assert sorted(path.name for path in out.iterdir() if path.name != ".lock") == ["heads.json", "plan.json"]
     assert len(json.loads(contents(out))["heads"]) == 24
@@ -81,6 +82,19 @@ def test_stopped_and_started_again_it_continues(
             assert main(["analyze", *given, "--out", str(tmp_path / "out")]) == 0
     assert computed == [0, 1, 2, 3]
     assert contents(tmp_path / "out") == contents(tmp_path / "unbroken")
+
+
+def test_a_limit_draws_from_the_whole_file(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join(f"{n}\t{n} first\t{n} second\n" for n in range(200)), encoding="utf-8")
+    drawn = drawn_pairs([file], 40, seed=0)
+    numbers = [int(source) for source, _ in drawn]
+    assert all(target == f"{source} first" for source, target in drawn)
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == 40
+    assert 60 < sum(numbers) / 40 < 140
+    assert drawn_pairs([file], 40, seed=0) == drawn != drawn_pairs([file], 40, seed=1)
+    assert len(drawn_pairs([file], 0, seed=0)) == len(drawn_pairs([file], 300, seed=0)) == 200
 
 
 @pytest.mark.slow

@@ -13,6 +13,8 @@ from transformer.analysis.roles.scoring import Score
 
 DEVIATIONS = 4.0
 """Standard deviations above the mean of random heads that a learned role exceeds."""
+LEAST_SENTENCES = 5
+"""Fewest sentences that show a learned role: the interval of fewer means nothing."""
 LEAST_BEYOND = 0.1
 """Least part of a score that position must leave unexplained, for roles that are judged so."""
 BY_CONTENT: tuple[Role, ...] = ("duplicate", "induction", "alignment")
@@ -51,6 +53,8 @@ def strength(score: Tensor, by_chance: Chance) -> Tensor:
 def learned(role: Role, score: Score, by_chance: Chance) -> Tensor:
     """True for the heads that have learned a role: (H,)."""
     definition = DEFINITIONS[role]
+    if score.n < LEAST_SENTENCES:
+        return torch.zeros(len(score.score), dtype=torch.bool)
     is_learned = (strength(score.score, by_chance) >= definition.floor) & (score.beyond_low > by_chance.most)
     return is_learned & (score.beyond >= LEAST_BEYOND) if definition.goes_beyond else is_learned
 

@@ -21,8 +21,8 @@ from viz.text_session import right_answers_of
 from viz.widgets import in_a_row, pick_button, set_choice
 
 EXAMPLES, FILE = "examples", "file"
-_PART = 3
-"""Sentences in a part, after each of which the progress bar moves."""
+_PART = 1
+"""Sentences in a part: the progress bar moves after each, and each is probed."""
 _PLACE = "analysed_head"
 ROLE = "heads_role"
 """The key of the picker of the role whose sentences are listed."""
