@@ -56,4 +56,5 @@ def patch_map(
     )
     set_ticks(figure, "x", [escape(label) for label in columns], title=axes[1])
     set_ticks(figure, "y", [escape(label) for label in rows], title=axes[0])
+    figure.update_xaxes(title_standoff=40)  # plotly counts it from the axis: less would be on short labels
     return finish(figure, theme, title, pixels(len(rows), per_row=34, around=210))

@@ -156,6 +156,11 @@ def _both(asked: Asked, pair: Pair) -> None:
         f"**{number(pair.clean_value, 2)}** in this sentence and **{number(pair.corrupt_value, 2)}** in the "
         "other one."
     )
+    if pair.clean_value * pair.corrupt_value > 0:
+        st.caption(
+            "Both prefer the same one of the two, so a patch explains a difference in degree. Ask about a "
+            "word that the exchange changes to see what decides it."
+        )
 
 
 def _map(asked: Asked, pair: Pair, place: Place, grid: PatchGrid) -> _Cell | None:
