@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from headlight.plots.attention import plot_attention as plot_attention
     from headlight.plots.attention import plot_dot_product as plot_dot_product
     from headlight.plots.attention import plot_layer as plot_layer
+    from headlight.plots.came_from import plot_pictures as plot_pictures
+    from headlight.plots.came_from import plot_source_share as plot_source_share
     from headlight.plots.comparing import plot_changes as plot_changes
     from headlight.plots.comparing import plot_tensors as plot_tensors
     from headlight.plots.decoding import plot_confidence as plot_confidence
@@ -77,6 +79,7 @@ _HOMES = {
     "headlight.lessons": ("lesson",),
     "headlight.opening": ("open",),
     "headlight.plots.attention": ("plot_all_heads", "plot_attention", "plot_dot_product", "plot_layer"),
+    "headlight.plots.came_from": ("plot_pictures", "plot_source_share"),
     "headlight.plots.comparing": ("plot_changes", "plot_tensors"),
     "headlight.plots.decoding": (
         "plot_confidence",

@@ -84,6 +84,8 @@ CALLS: dict[str, tuple[str, Plot]] = {
         "measured",
         lambda run: headlight.plot_patches(run, "the dog saw a dog", 0, what=1, direction="denoising"),
     ),
+    "plot_pictures": ("rotary", lambda run: headlight.plot_pictures(run, 0, how="mean")),
+    "plot_source_share": ("languages", headlight.plot_source_share),
     "plot_training": ("shared", lambda _: headlight.plot_training("toy-en-it")),
 }
 """Each plot, with a kind of model that has its numbers in an unusual place if there is one."""
@@ -105,6 +107,8 @@ REFUSED = (
     ("plot_next_tokens", "stacks", "no generator"),
     ("plot_targets", "stacks", "no generator"),
     ("plot_targets", "masked", "no decoder"),
+    ("plot_source_share", "masked", "no decoder"),
+    ("plot_source_share", "stacks", "no generator"),
     ("plot_confidence", "prompted", "was not measured"),
     ("plot_reliability", "prompted", "was not measured"),
 )

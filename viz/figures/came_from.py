@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._style import bar_marker, color_bar, finish
-from viz.figures.labels import REPEATED, escape, pixels, set_ticks, set_token_ticks
+from viz.figures.labels import escape, pixels, set_ticks, set_token_ticks
 from viz.figures.numbers import written
 from viz.theme import Theme, color_scale
 
@@ -58,7 +58,6 @@ def picture_strips(
         hovertemplate="%{y}<br>%{x}<br>score <b>%{customdata:.4f}</b><extra></extra>",
         text=written(scores, 2) if fits else None,
         texttemplate="%{text}" if fits else None,
-        meta=REPEATED,
         name=quantity,
     )
     set_ticks(figure, "x", [escape(word) for word in words], title=axes[1])

@@ -9,18 +9,18 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.attribution.integrated_gradients import N_STEPS, Baseline
-from transformer.analysis.attribution.pictures import CameFrom, PictureName, came_from
+from transformer.analysis.attribution.pictures import CameFrom, came_from
 from transformer.analysis.attribution.removal import MOST_SEARCHED
 from transformer.analysis.attribution.source_share import SourceShare, source_share
 from transformer.analysis.interventions.knock_outs import KnockOut, word_effects
 from viz.figures.bars import token_bars
-from viz.figures.came_from import picture_strips, source_or_prefix
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.run_figures.came_from import KNOCK_OUTS, NAMES, pictures_figure, source_share_figure
 from viz.widgets import pick_button
 
 KNOCKED_OUT: dict[KnockOut, str] = {
@@ -34,13 +34,6 @@ MEANINGS: dict[KnockOut, str] = {
     "masked": "hidden from every attention",
 }
 BASELINES: dict[Baseline, str] = {"unknown": "unknown words", "zero": "zeros", "mean": "the mean word"}
-NAMES: dict[PictureName, str] = {
-    "norms": "norms",
-    "alti": "ALTI+",
-    "gradients": "gradients",
-    "rollout": "rollout",
-}
-KNOCK_OUTS = "knock-outs"
 
 
 @st.fragment
@@ -115,17 +108,8 @@ def _pictures(asked: Asked, found: CameFrom) -> None:
             "This model does not transpose its heads back before W_O, so no part of a sublayer's output "
             "belongs to one token: norms, ALTI+ and rollout don't apply."
         )
-    words = found.words[found.stack]
-    scores = [found.effects[found.stack], *(one.by_stack[found.stack] for one in found.pictures.values())]
-    names = [KNOCK_OUTS, *(NAMES[name] for name in found.pictures)]
     show(
-        picture_strips(
-            np.stack(scores),
-            names,
-            words.labels,
-            theme=asked.theme,
-            axes=("picture", f"word of the {_side(asked)}"),
-        ),
+        pictures_figure(found, theme=asked.theme),
         name="pictures",
         caption="Each row is coloured up to its own largest score, because the units differ: nats or logits, "
         "shares, and shares of a layer.",
@@ -217,9 +201,10 @@ def _source_or_prefix(asked: Asked) -> None:
         if marked
         else f"Every word owes at least a doubling of its probability to the {side}."
     )
-    if found.source is not None and found.coverage is not None:
+    figure = source_share_figure(found, asked.questions, theme=asked.theme)
+    if figure is not None and found.coverage is not None:
         show(
-            source_or_prefix(found.source, found.from_prefix_alone, words, theme=asked.theme),
+            figure,
             name="source-or-prefix",
             caption="One bar per word of the output. The triangle marks words that rest on the prefix alone.",
             key="why_share",
