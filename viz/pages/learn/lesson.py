@@ -31,8 +31,10 @@ from viz.pages.learn.questions import ask
 from viz.pages.learn.session import LESSON, STEP, after, note_read, open_lesson
 from viz.pages.shared.attention_view import viewer
 from viz.pages.shared.figure import show
+from viz.pages.shared.literal_text import escaped
 from viz.pages.training.live import watch
 from viz.session import current_theme
+from viz.text_session import WORDS, use_sentence
 from viz.viewer.choice import default_choice
 from viz.viewer.viewer_run import view_run
 from viz.widgets import follow_default, in_a_row, pick, pick_button, set_choice
@@ -52,6 +54,7 @@ def lesson_view(name: str, subject: Subject) -> None:
         st.header(f"{lesson.number}. {lesson.title}", width="stretch")
         if not lesson.unfit(subject):
             save_lesson(name, lesson, subject)
+    _offer_prepared(lesson, subject)
     if why := lesson.unfit(subject):
         st.info(why)
         _next_lesson(name)
@@ -66,6 +69,15 @@ def lesson_view(name: str, subject: Subject) -> None:
         else:
             _step(f"{name} {step}", name, lesson.steps[step], subject)
     _steps_on(step, len(lesson.steps))
+
+
+def _offer_prepared(lesson: Lesson, subject: Subject) -> None:
+    """Offer the sentence that shows most, unless it is there already."""
+    sentence = lesson.prepared.get(subject.loaded.name, "")
+    if sentence and sentence != subject.text:
+        offer = f"Use the prepared sentence: {escaped(sentence)}"
+        if st.button(offer, key="prepared", on_click=use_sentence, args=(WORDS, sentence)):
+            st.rerun()  # the whole page: its sentence box is outside this fragment
 
 
 def _chosen_word(lesson: Lesson, subject: Subject) -> Subject:

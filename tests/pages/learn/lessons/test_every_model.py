@@ -30,6 +30,8 @@ TYPED = {
 MARKUP = ("<", ">", "▁", "$x$", "$$", ":red", ":material", ":smile", "example.com", "](", "\x1b", "\x07")
 """Parts of a hostile text, or of a model's tokens, that would do something outside a span of code."""
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+ABOUT_A_WORD = ("reason", "patches", "together", "hallucination")
+"""Lessons about a word of the model's own choice; "patches" needs one that an exchanged word changes."""
 MOST_TOKENS = 40
 """The page says of longer sentences that they are too long."""
 
@@ -86,16 +88,16 @@ def test_a_lesson_is_unfit_where_its_model_lacks_what_it_is_about() -> None:
     assert unfit == {
         "prompted": set(),
         "rotary": set(),
-        "masked": {"decoder", "sentence"},
-        "reader": {"decoder", "sentence"},
+        "masked": {"decoder", "sentence", *ABOUT_A_WORD},
+        "reader": {"decoder", "sentence", *ABOUT_A_WORD},
         "relative": set(),
         "languages": set(),
-        "stacks": {"positions", "sentence"},
-        "capped": {"scale"},
+        "stacks": {"positions", "sentence", *ABOUT_A_WORD},
+        "capped": {"scale", "patches"},
         "parallel": set(),
-        "shared": {"decoder", "sentence"},
-        "factors": set(),
-        "shifted": set(),
+        "shared": {"decoder", "sentence", "patches", "hallucination"},
+        "factors": {"patches"},
+        "shifted": {"patches"},
         "words": set(),
         "sub-words": set(),
     }

@@ -150,6 +150,7 @@ class Lesson:
         onward: where to continue.
         offers: the target tokens, by step, of which the reader may choose one to ask about; empty if none.
         unfit: why a model can't be used for it, and what to choose instead; empty if it can.
+        prepared: sentences that show most, by the name of a shipped model.
     """
 
     number: int
@@ -160,6 +161,7 @@ class Lesson:
     onward: Sequence[Onward]
     offers: Callable[[Subject], Mapping[int, str]] = lambda _: {}
     unfit: Callable[[Subject], str] = lambda _: ""
+    prepared: Mapping[str, str] = field(default_factory=dict)
 
 
 def seen(shown: Seen, subject: Subject) -> Shown:
