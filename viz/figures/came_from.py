@@ -62,6 +62,7 @@ def picture_strips(
     )
     set_ticks(figure, "x", [escape(word) for word in words], title=axes[1])
     set_ticks(figure, "y", [escape(name) for name in names], title=axes[0])
+    figure.update_xaxes(title_standoff=40)  # plotly counts it from the axis: less would be on short labels
     return finish(figure, theme, title, pixels(len(names), per_row=40, around=220))
 
 
