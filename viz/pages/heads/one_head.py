@@ -10,7 +10,7 @@ from transformer.analysis.roles.definitions import DEFINITIONS, Role
 from transformer.analysis.roles.report import Example, HeadReport, HeadRoles, RoleScore
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
-from viz.pages.heads.session import ROLE, is_of_chosen_model, roles_with_examples
+from viz.pages.heads.session import ROLE, fits_chosen_model, roles_with_examples
 from viz.pages.shared.attention_view import keep
 from viz.pages.shared.literal_text import escaped
 from viz.session import current_model
@@ -40,13 +40,14 @@ def draw_head(report: HeadReport, head: HeadRoles) -> None:
         key=ROLE,
         format_func=lambda role: DEFINITIONS[role].label,
     )
-    is_shown = is_of_chosen_model(report)
-    if not is_shown:
-        st.caption(
-            f"To open these sentences, choose the model {escaped(visible(report.model, 60))} in the sidebar."
-        )
+    fits = fits_chosen_model(report)
+    name = escaped(visible(report.model, 60))
+    if not fits:
+        st.caption(f"To open these sentences, choose the model {name} in the sidebar.")
+    elif report.model != current_model().name:
+        st.caption(f"This result is of {name}; its sentences open in the model chosen in the sidebar.")
     for place, example in enumerate(head.scores[role].examples):
-        _example(report, head, example, place, opens=is_shown)
+        _example(report, head, example, place, opens=fits)
 
 
 def _scores(head: HeadRoles) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from viz.address import remember, remembered
 from viz.pages.shared.literal_text import refused
 from viz.pages.shared.model_words import kind_examples
 from viz.pages.shared.waiting import with_progress
-from viz.session import RANDOM, ModelChoice, current_choice, current_model, load_model, run_cache
+from viz.session import ModelChoice, current_choice, current_model, load_model, run_cache
 from viz.text_session import right_answers_of
 from viz.widgets import in_a_row, pick_button, set_choice
 
@@ -89,12 +89,9 @@ def uploaded(label: str, *, key: str) -> HeadReport | None:
     return found
 
 
-def is_of_chosen_model(report: HeadReport) -> bool:
-    """True if a result is of the model chosen in the sidebar, as far as its name and heads say."""
-    choice = current_choice()
-    name = RANDOM if choice.random is not None else choice.name
-    own = set(head_places(current_model().model.config))
-    return report.model == name and {place_of(one) for one in report.heads} == own
+def fits_chosen_model(report: HeadReport) -> bool:
+    """True if the model chosen in the sidebar has the heads of a result."""
+    return {place_of(one) for one in report.heads} == set(head_places(current_model().model.config))
 
 
 def place_of(head: HeadRoles) -> HeadPlace:
