@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from headlight.plots.why import plot_heads_kept as plot_heads_kept
     from headlight.plots.why import plot_logit_sum as plot_logit_sum
     from headlight.plots.why import plot_patches as plot_patches
+    from headlight.plots.why import plot_roles as plot_roles
     from headlight.plots.why import plot_score_sum as plot_score_sum
     from headlight.runs import Batch as Batch
     from headlight.runs import Run as Run
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from transformer.analysis.alignment.aligning import Alignment as Alignment
     from transformer.analysis.alignment.aligning import align as align
     from transformer.analysis.interventions import edits as edits
+    from transformer.analysis.roles.analysis import analyze as analyze
     from transformer.errors import AlignmentError as AlignmentError
     from transformer.errors import CheckpointError as CheckpointError
     from transformer.errors import EditError as EditError
@@ -108,6 +110,7 @@ _HOMES = {
         "plot_heads_kept",
         "plot_logit_sum",
         "plot_patches",
+        "plot_roles",
         "plot_score_sum",
     ),
     "headlight.runs": ("Batch", "Run", "run", "run_batch"),
@@ -116,6 +119,7 @@ _HOMES = {
     "headlight.widget": ("AttentionWidget",),
     "transformer.analysis.alignment.aligning": ("Alignment", "align"),
     "transformer.analysis.interventions": ("edits",),
+    "transformer.analysis.roles.analysis": ("analyze",),
     "transformer.errors": ("AlignmentError", "CheckpointError", "EditError", "SentenceError"),
     "viz.figures.export": ("number_table",),
 }

@@ -37,6 +37,7 @@ PICTURES: Mapping[str, str] = {
     "masks": "masks",
     "layer-norm": "norm_statistics",
     "checkpoint": "architecture",
+    "heads": "heads_scatter",
 }
 """By page, the key of the element that a scene shows; on other pages it shows the first picture."""
 _SENTENCES = ("text", "numbers")

@@ -19,8 +19,11 @@ from transformer.analysis.interventions.questions import Question
 from transformer.analysis.interventions.receipts import NEXT_BEST, asked_question
 from transformer.analysis.ledgers.logit import logit_ledger, output_stack
 from transformer.analysis.ledgers.score import score_ledger
+from transformer.analysis.roles.definitions import Role
+from transformer.analysis.roles.report import HeadReport
 from viz.run_figures.interventions import effects_figure, kept_heads_figure, patch_figure
 from viz.run_figures.ledgers import Division, logit_figure, logit_sums, score_figure, score_sums
+from viz.run_figures.roles import roles_figure
 from viz.theme import ThemeName, palette
 
 
@@ -114,6 +117,17 @@ def plot_patches(
     pair = run_pair(run.model, run.computed, other, _question(run, word, rival))
     grid = patch_grid(run.model, pair, places(config)[what], direction)
     return patch_figure(pair, grid, config, theme=palette(theme))
+
+
+def plot_roles(report: HeadReport, x: Role, y: Role, *, theme: ThemeName = "light") -> go.Figure:
+    """The scores of every head in two roles, such as "previous" and "special".
+
+    Args:
+        report: from `headlight.analyze`.
+        x, y: see `transformer.analysis.roles.definitions`.
+        theme: "light" or "dark".
+    """
+    return roles_figure(report, x, y, theme=palette(theme))
 
 
 def _question(run: Run, word: str | int, rival: str) -> Question:

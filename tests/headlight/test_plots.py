@@ -86,6 +86,12 @@ CALLS: dict[str, tuple[str, Plot]] = {
     ),
     "plot_pictures": ("rotary", lambda run: headlight.plot_pictures(run, 0, how="mean")),
     "plot_source_share": ("languages", headlight.plot_source_share),
+    "plot_roles": (
+        "prompted",
+        lambda run: headlight.plot_roles(
+            headlight.analyze(run.model, [(TEXT, "")] * 5), "previous", "position"
+        ),
+    ),
     "plot_training": ("shared", lambda _: headlight.plot_training("toy-en-it")),
 }
 """Each plot, with a kind of model that has its numbers in an unusual place if there is one."""

@@ -16,7 +16,6 @@ from transformer.analysis.roles.report import HeadReport, HeadRoles
 from transformer.analysis.roles.scoring import scores
 from transformer.analysis.roles.verdicts import learned_roles
 from viz.figures.export import file_name
-from viz.figures.head_roles import head_scatter
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.heads.one_head import draw_head
@@ -25,10 +24,10 @@ from viz.pages.heads.session import choose_head, chosen_head, place_of
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.saved_file import save_button
+from viz.run_figures.roles import NONE, heads_by_attention, label_of, roles_figure
 from viz.session import current_theme
 from viz.widgets import pick
 
-NONE = "none"
 FEW_SENTENCES = 200
 """Fewer sentences than this give wide intervals."""
 _TABLE = "heads_table"
@@ -52,11 +51,6 @@ def roles_section(report: HeadReport) -> None:
 def ordered(report: HeadReport) -> list[HeadRoles]:
     """The heads as in the table: those with a role first, the highest score first."""
     return sorted(report.heads, key=lambda one: -one.scores[one.role].score if one.role else 1.0)
-
-
-def label_of(role: Role | None) -> str:
-    """A role in words."""
-    return DEFINITIONS[role].label if role else NONE
 
 
 def _summary(report: HeadReport) -> None:
@@ -83,29 +77,15 @@ def _points(report: HeadReport, head: HeadRoles) -> None:
     left, right = st.columns(2)
     x = pick(left.selectbox, "Across", measured, key="heads_x", index=measured.index(x), format_func=label_of)
     y = pick(right.selectbox, "Up", measured, key="heads_y", index=measured.index(y), format_func=label_of)
-    drawn = [one for one in report.heads if x in one.scores and y in one.scores]
-    if not drawn:
+    groups = heads_by_attention(report, x, y)
+    if not any(groups.values()):
         st.info(
             f"No attention is measured in both: {label_of(x)} and {label_of(y)}. Choose two roles "
             "of one kind of attention."
         )
         return
-    groups = {
-        label: [one for one in drawn if one.attention == attention]
-        for attention, label in ATTENTION_LABELS.items()
-    }
-    figure = head_scatter(
-        {
-            name: [(one.scores[x].score, one.scores[y].score, _in_words(one)) for one in own]
-            for name, own in groups.items()
-        },
-        theme=current_theme(),
-        x=f"score: {label_of(x)}",
-        y=f"score: {label_of(y)}",
-        chosen=(head.scores[x].score, head.scores[y].score) if head in drawn else None,
-    )
     pick_point(
-        figure,
+        roles_figure(report, x, y, theme=current_theme(), chosen=head),
         list(groups.values()),
         choose_head,
         key="heads_scatter",
@@ -120,10 +100,6 @@ def first_axes(measured: Sequence[Role]) -> tuple[Role, Role]:
     common: tuple[Role, ...] = ("special", "offset", "position")
     x, *others = dict.fromkeys([*(role for role in common if role in measured), *measured])
     return x, others[0] if others else x
-
-
-def _in_words(head: HeadRoles) -> str:
-    return f"{place_of(head)}: {', '.join(map(label_of, head.learned)) or NONE}"
 
 
 def _table(report: HeadReport, rows: Sequence[HeadRoles]) -> None:

@@ -197,7 +197,7 @@ def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
         st.markdown(
             f"**{name_of(place)}**: without it the answer falls by {number(effect, 3)} {asked.question.unit}."
         )
-        if st.button("See where it looks", key="why_explore", on_click=lambda: keep(_choice(place))):
+        if st.button("See where it looks", key="why_look", on_click=lambda: keep(_choice(place))):
             st.switch_page(EXPLORE, query_params={})
         st.button("Switch it off and translate", key="why_off", on_click=switch_off, args=(place,))
 
