@@ -38,6 +38,9 @@ class Removals:
         words: positions of each of the n words' tokens, in the input of `input_stack`.
         how: how a word is taken away; not "resampled".
         on_progress: see `OnProgress`; called with the number of sets computed, and about how many there are.
+
+    Raises:
+        ValueError: for "resampled".
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class Removals:
         how: KnockOut = "unknown",
         on_progress: OnProgress | None = None,
     ) -> None:
+        if how == "resampled":
+            raise ValueError("Resampled words would differ from set to set: choose another knock-out.")
         self._loaded, self._run, self._question, self._how = loaded, run, question, how
         self._words = [tuple(word) for word in words]
         self._on_progress = on_progress
