@@ -11,7 +11,7 @@ from streamlit.util import calc_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 TERM = re.compile(r'\[([^\]]+)\]\(#lesson-[\w-]+ ".*?"\)')
-PAGES = ("explore", "step_by_step", "decode", "positions", "masks", "layer_norm", "lab", "learn")
+PAGES = ("explore", "step_by_step", "decode", "why", "positions", "masks", "layer_norm", "lab", "learn")
 HOSTILE = {
     "empty": "",
     "blank": "   \t ",

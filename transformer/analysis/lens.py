@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 
 from transformer.analysis.interventions.edited_model import edited_model
+from transformer.analysis.interventions.edits import held
 from transformer.analysis.interventions.outcomes import OnProgress, Variant, by_row, outcomes
 from transformer.analysis.interventions.questions import Question, suppressed_ids, word_questions
 from transformer.analysis.residual import POINTS
@@ -97,7 +98,7 @@ def decoder_lens(
     n = config.n_encoder_layers
     paths = ["encoder.layers.0.resid_pre", *(f"encoder.layers.{layer}.resid_post" for layer in range(n))]
     last = f"encoder.layers.{n - 1}.resid_post"
-    variants: list[Variant] = [{last: run.trace[path].to} for path in paths]
+    variants: list[Variant] = [{last: held(run.trace[path])} for path in paths]
     chances = outcomes(loaded, run, variants, word_questions(loaded, run), on_progress).sum(dim=1)
     texts = _written(loaded, run, variants)
     return [

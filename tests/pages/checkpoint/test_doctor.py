@@ -132,7 +132,7 @@ def test_a_model_that_gives_no_numbers_is_shown_on_every_page(
         if name != "tgt_embedding.weight":  # this breaks one word only
             warned = [warning.value for warning in app.warning]
             assert any("are not finite" in words for words in warned) == (
-                page in ("explore", "decode", "masks")
+                page in ("explore", "decode", "why", "masks")
             )
 
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.attention_maps import MODULES
+from transformer.analysis.interventions.edits import held
 from transformer.analysis.interventions.heads import HeadPlace, Switch, head_places
 from transformer.analysis.interventions.outcomes import OnProgress, Variant, outcomes
 from transformer.analysis.interventions.questions import Question
@@ -52,8 +53,8 @@ def has_direct_path(config: TransformerConfig, place: HeadPlace) -> bool:
 
 def _variants(config: TransformerConfig, run: Run, place: HeadPlace, switch: Switch) -> list[Variant]:
     """The variants in which the head is off, and no later sublayer reacts."""
-    held = {path: run.trace[path].to for path in _later_additions(config, run.trace, place)}
-    return [{**variant, **held} for variant in switch.off([place])]
+    fixed = {path: held(run.trace[path]) for path in _later_additions(config, run.trace, place)}
+    return [{**variant, **fixed} for variant in switch.off([place])]
 
 
 def _later_additions(config: TransformerConfig, trace: Trace, place: HeadPlace) -> list[str]:

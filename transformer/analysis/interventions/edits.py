@@ -113,6 +113,11 @@ def row(query: int, weights: Sequence[float], *, head: int | None = None) -> Rea
     return _Row(head, query, tuple(weights))
 
 
+def held(tensor: Tensor) -> Edit:
+    """Continue with this recorded tensor, of the same shape."""
+    return lambda own: tensor.to(own.device, own.dtype)
+
+
 def bound(edits: Mapping[str, AnyEdit], loaded: LoadedModel) -> dict[str, Edit]:
     """The functions to apply, by path.
 
@@ -154,7 +159,7 @@ class _Place(ReadyEdit):
     def at(self, path: str, loaded: LoadedModel) -> dict[str, Edit]:
         def edit(tensor: Tensor) -> Tensor:
             own = in_head(tensor, self.head, path)
-            new = in_head(self.values(tensor, path).to(tensor), self.head, path)
+            new = in_head(self.values(tensor, path).to(tensor.device, tensor.dtype), self.head, path)
             here = [place for place in self.positions or () if place < own.shape[-2]]
             if self.positions is None:
                 own[:] = new
@@ -181,7 +186,7 @@ class _Vectors(ReadyEdit):
 
         def edit(tensor: Tensor) -> Tensor:
             own = in_head(tensor, self.head, path)
-            own[:] = in_head(make(tensor).to(tensor), self.head, path)
+            own[:] = in_head(make(tensor).to(tensor.device, tensor.dtype), self.head, path)
             return tensor
 
         return {path: edit}
@@ -223,7 +228,7 @@ class _Row(ReadyEdit):
                     )
                 filled = torch.zeros(n_keys)
                 filled[: len(given)] = given[:n_keys]
-                in_head(tensor, self.head, path)[..., self.query, :] = filled.to(tensor)
+                in_head(tensor, self.head, path)[..., self.query, :] = filled.to(tensor.device, tensor.dtype)
             return tensor
 
         return {path: edit}

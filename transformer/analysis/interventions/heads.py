@@ -113,7 +113,7 @@ class Switch:
 
 
 def _set(z: Tensor, *, heads: list[int], value: float | Tensor) -> Tensor:
-    z[:, heads] = value if isinstance(value, float) else value.to(z)
+    z[:, heads] = value if isinstance(value, float) else value.to(z.device, z.dtype)
     return z
 
 
