@@ -137,9 +137,8 @@ def _effect(subject: Subject, place: HeadPlace) -> str:
 def _reason_picture(subject: Subject) -> str:
     place, _, _ = convincing(subject)
     return (
-        f"{_effect(subject, place)}. The model now writes {quoted(output_without(subject, [place]), 200)}. "
-        "The picture is right, the head does look there; but whether the output needs what it brings is "
-        "another question, and only taking it away answers it."
+        f"{_effect(subject, place)}. The picture is right, the head does look there; but whether the output "
+        "needs what it brings is another question, and only taking it away answers it."
     )
 
 
@@ -175,7 +174,7 @@ def _reason_head(subject: Subject) -> str:
             if place == shown
             else f"The head with the sharpest picture costs {number(shown_loss, 2)}. "
         )
-        + f"Without it the model writes {quoted(output_without(subject, [place]), 200)}."
+        + f"Without the one that costs most, the model writes {quoted(output_without(subject, [place]), 200)}."
     )
 
 
