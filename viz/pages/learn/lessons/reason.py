@@ -174,7 +174,7 @@ def _reason_head(subject: Subject) -> str:
             if place == shown
             else f"The head with the sharpest picture costs {number(shown_loss, 2)}. "
         )
-        + f"Without the one that costs most, the model writes {quoted(output_without(subject, [place]), 200)}."
+        + f"Without the costliest, the model writes {quoted(output_without(subject, [place]), 200)}."
     )
 
 
