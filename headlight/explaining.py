@@ -9,13 +9,15 @@ from pathlib import Path
 import pandas as pd
 
 from headlight.runs import Run
-from transformer.analysis.interventions.receipts import NEXT_BEST, Inquiry, Part, Receipt, explain
+from transformer.analysis.interventions.questions import NEXT_BEST
+from transformer.analysis.receipts.answering import explain
+from transformer.analysis.receipts.receipt import HOW, Inquiry, Part, Receipt
 from transformer.files import write_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Why:
-    """How much an answer falls without each part of a run.
+    """A number for each part of a run: how much an answer falls without it, or its share.
 
     Attributes:
         receipt: the numbers, and everything that determines them.
@@ -48,20 +50,25 @@ def why(
     *,
     rival: str = NEXT_BEST,
     parts: Part = "heads",
-    ablation: str | None = None,
+    how: str | None = None,
     reference: Sequence[str] = (),
+    other: str = "",
+    place: str = "",
     seed: int = 0,
 ) -> Why:
-    """Take away heads or input words one by one: ``headlight.why(run, "stanco", rival="stanca").effects``.
+    """Ask what a word depends on: ``headlight.why(run, "stanco", rival="stanca").effects``.
 
     Args:
         run: a run from `headlight.run`.
         word: the output word, or its index if it occurs more than once; by default the last one.
         rival: a word to compare with; by default the next best one; "" for the word's own log-probability.
-        parts: "heads", or "words" of the input.
-        ablation: what replaces a head ("zero", "mean", "resample") or a word ("unknown", "mean", "resampled",
-            "masked"); by default the first.
+        parts: "heads", or "words" of the input, taken away one by one; "direct" for heads through the
+            residual stream alone; "pictures", "sums" or "patches".
+        how: what replaces a head ("zero", "mean", "resample") or a word ("unknown", "mean", "resampled",
+            "masked"), which picture ("norms", "alti", "gradients", "rollout"), or the direction of patches
+            ("noising", "denoising"); by default the first.
         reference: sentences from which "mean" and "resample" take outputs of heads.
+        other, place: for patches, the other sentence and what is patched, such as "decoder resid".
         seed: seed of all draws.
 
     Raises:
@@ -71,12 +78,14 @@ def why(
     generated = run.computed.generated
     inquiry = Inquiry(
         parts=parts,
-        how=ablation or ("zero" if parts == "heads" else "unknown"),
+        how=how or HOW[parts][0],
         text=run.text,
         target="" if generated else run.model.target.decode(run.computed.target.ids),
         word=word,
         rival=rival,
         reference=tuple(reference),
+        other=other,
+        place=place,
         seed=seed,
     )
     return Why(explain(run.model, run.computed, inquiry))

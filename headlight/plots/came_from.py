@@ -9,8 +9,7 @@ from transformer.analysis.attribution.attention_parts import UntransposedError
 from transformer.analysis.attribution.pictures import came_from
 from transformer.analysis.attribution.source_share import source_share
 from transformer.analysis.interventions.knock_outs import KnockOut
-from transformer.analysis.interventions.questions import word_questions
-from transformer.analysis.interventions.receipts import NEXT_BEST, asked_question
+from transformer.analysis.interventions.questions import NEXT_BEST, asked_question, word_questions
 from viz.run_figures.came_from import pictures_figure, source_share_figure
 from viz.theme import ThemeName, palette
 

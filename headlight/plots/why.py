@@ -15,8 +15,7 @@ from transformer.analysis.interventions.heads import (
     head_places,
 )
 from transformer.analysis.interventions.patching import Direction, patch_grid, places, run_pair
-from transformer.analysis.interventions.questions import Question
-from transformer.analysis.interventions.receipts import NEXT_BEST, asked_question
+from transformer.analysis.interventions.questions import NEXT_BEST, Question, asked_question
 from transformer.analysis.ledgers.logit import logit_ledger, output_stack
 from transformer.analysis.ledgers.score import score_ledger
 from transformer.analysis.roles.definitions import Role

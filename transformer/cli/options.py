@@ -145,10 +145,14 @@ class Why:
         target: the decoder's input; by default the model's own output.
         pairs: instead of a sentence: a file of source, tab, target; for heads, with 95 % bootstrap intervals.
         limit: most pairs to use.
-        parts: heads or words.
-        ablation: what replaces a part. Heads: zero, mean, resample (of the reference). Words: unknown, mean,
-            resampled, masked. By default zero and unknown.
+        parts: heads or words, taken away one by one; direct, for heads through the residual stream alone;
+            pictures, sums (the terms of a logit), or patches from another sentence.
+        how: what replaces a head (zero, mean, resample) or a word (unknown, mean, resampled, masked), which
+            picture (norms, alti, gradients, rollout), or the direction of patches (noising, denoising); by
+            default the first.
         reference: a file of sentences, one per line, for mean and resample.
+        other: for patches: the other sentence, of as many tokens.
+        place: for patches: what is patched, such as "encoder resid".
         seed: seed of all draws.
         most: number of parts printed, first those that cost most.
         out: JSON file for the receipt.
@@ -165,9 +169,11 @@ class Why:
     target: str = ""
     pairs: tuple[Path, ...] = ()
     limit: int = 200
-    parts: Literal["heads", "words"] = "heads"
-    ablation: str | None = None
+    parts: Literal["heads", "direct", "words", "pictures", "sums", "patches"] = "heads"
+    how: str | None = None
     reference: Path | None = None
+    other: str = ""
+    place: str = "encoder resid"
     seed: int = 0
     most: int = 10
     out: Path | None = None

@@ -9,14 +9,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from transformer.analysis.interventions.receipts import (
-    NEXT_BEST,
-    Inquiry,
-    Receipt,
-    ReceiptError,
-    answer,
-    readable,
-)
+from transformer.analysis.interventions.questions import NEXT_BEST
+from transformer.analysis.receipts.answering import answer
+from transformer.analysis.receipts.receipt import HOW, Inquiry, Receipt, ReceiptError
 from transformer.cli.command import CommandError
 from transformer.cli.inputs import as_utf8, open_with_answers
 from transformer.cli.options import Why
@@ -77,17 +72,18 @@ def _inquiry(command: Why) -> Inquiry:
             reference = tuple(line for line in lines if line.strip())
     except (CorpusError, OSError, UnicodeDecodeError) as error:
         raise CommandError(str(error)) from error
-    default = "zero" if command.parts == "heads" else "unknown"
     rival = NEXT_BEST if command.rival is None else as_utf8(command.rival)
     return Inquiry(
         parts=command.parts,
-        how=command.ablation or default,
+        how=command.how or HOW[command.parts][0],
         text=as_utf8(command.source),
         target=as_utf8(command.target),
         word=int(command.word) if command.word.isdecimal() else as_utf8(command.word),
         rival="" if command.alone else rival,
         pairs=pairs,
         reference=reference,
+        other=as_utf8(command.other),
+        place=command.place,
         seed=command.seed,
     )
 
@@ -108,8 +104,8 @@ def _print(found: Receipt, most: int) -> None:
     if found.output:
         print(found.output)
     baseline = "" if found.baseline is None else f" of {found.baseline:.4f}"
-    print(f"{found.inquiry.parts} replaced ({found.inquiry.how}); {found.metric}{baseline}; n = {found.n}")
-    for name, effect, interval in readable(found, most):
+    print(f"{found.inquiry.parts} ({found.inquiry.how}): {found.metric}{baseline}; n = {found.n}")
+    for name, effect, interval in found.largest(most):
         ends = "" if interval is None else f"  [{interval[0]:+.4f}, {interval[1]:+.4f}]"
         print(f"{effect:+9.4f}{ends}  {name}")
 

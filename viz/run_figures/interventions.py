@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from transformer.analysis.interventions.heads import HeadPlace
 from transformer.analysis.interventions.patching import Pair, PatchGrid
-from transformer.analysis.interventions.receipts import Receipt, readable
+from transformer.analysis.receipts.receipt import Receipt
 from transformer.model.config import TransformerConfig
 from viz.figures.interventions import kept_heads_curve
 from viz.figures.labels import visible
@@ -24,7 +24,7 @@ MOST_BARS = 20
 
 def effects_figure(receipt: Receipt, *, theme: Theme) -> go.Figure:
     """Draw how much the answer falls without each part."""
-    found = readable(receipt, MOST_BARS)
+    found = receipt.largest(MOST_BARS)
     return term_bars(
         np.array([effect for _, effect, _ in found]),
         [name for name, _, _ in found],

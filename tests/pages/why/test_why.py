@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.pages.app import each_section, open_app, press, texts
+from tests.pages.app import open_app, press, texts
 from tests.pages.figures import array, trace
 from tests.pages.offered import offer
 from tests.support.kinds import KINDS
@@ -24,6 +24,7 @@ def test_the_table_has_the_effects_of_the_heads_on_the_word_and_its_rival() -> N
     run = run_sentence(loaded, TEXT)
     words = word_questions(loaded, run)
     word = app.button_group(key="why_word").value
+    assert isinstance(word, int)
     question = against_next_best(loaded, run, words[word])
     effects = head_effects(loaded, run, [question], Switch(loaded, "zero"))[:, 0].numpy()
     places = head_places(loaded.model.config)
@@ -62,14 +63,9 @@ def test_a_head_switched_off_changes_the_translation() -> None:
     assert changes.min() < -1
 
 
-@pytest.mark.parametrize("kind", ["prompted", "masked", "shifted", "reader", "capped"])
-def test_every_kind_of_model(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch.setattr, {kind: KINDS[kind]})
-    app = open_app("why", model=kind, text="the cat saw a dog")
-    for _ in each_section(app):
-        pass
-    if kind == "reader":
-        assert "no generator" in app.info[0].value
+def test_a_model_that_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch.setattr, {"reader": KINDS["reader"]})
+    assert "no generator" in open_app("why", model="reader", text="the cat saw a dog").info[0].value
 
 
 def test_explore_leads_to_the_question_about_the_chosen_word() -> None:

@@ -43,7 +43,7 @@ def test_a_file_of_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ([], "Give a sentence, or --pairs"),
         ([TEXT, "--alone", "--rival", "gatto"], "they ask different questions"),
         ([TEXT, "--word", "zebra"], "no “zebra”"),
-        ([TEXT, "--ablation", "mean"], "needs other sentences"),
+        ([TEXT, "--how", "mean"], "needs other sentences"),
         ([TEXT, "--out", "nowhere/why.json"], "There is no folder nowhere"),
         (["--receipt", "missing.json"], "missing.json"),
     ],

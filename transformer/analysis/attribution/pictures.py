@@ -114,7 +114,7 @@ def came_from(
     gradients = integrated_gradients(loaded, run, question, baseline)
     by_word = {
         name: {one: np.add.reduceat(scores, words[one].starts) for one, scores in by_token.items()}
-        for name, by_token in _by_token(loaded, run, question, gradients).items()
+        for name, by_token in scores_by_token(loaded, run, question, gradients).items()
     }
     chosen = {name: scores[stack][judged] for name, scores in by_word.items()}
     orders = [order(own), *map(order, chosen.values()), *_random_orders(removals, seed)]
@@ -150,7 +150,7 @@ def judged_words(run: Run, question: Question, stack: Stack) -> list[int]:
     ]
 
 
-def _by_token(
+def scores_by_token(
     loaded: LoadedModel, run: Run, question: Question, gradients: IntegratedGradients
 ) -> dict[PictureName, dict[Stack, Scores]]:
     """The scores of all pictures that apply, by stack: (tokens,)."""

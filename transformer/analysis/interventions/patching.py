@@ -50,6 +50,9 @@ class Place(NamedTuple):
     attention: AttentionName | None
     tensor: Literal["resid", "z", "k", "v"]
 
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.stack, self.attention, self.tensor)))
+
     @property
     def by_head(self) -> bool:
         """True if columns are heads, False if they are positions."""

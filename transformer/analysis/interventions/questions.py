@@ -13,6 +13,9 @@ from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel
 from transformer.run import Run
 
+NEXT_BEST = "next best"
+"""Name of the rival that is the most probable other token at a word's place."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -125,3 +128,40 @@ def against(loaded: LoadedModel, run: Run, question: Question, rival: str) -> Qu
         f"“{rival.strip()}” begins with the same tokens as the word itself: type one that differs within the "
         "word."
     )
+
+
+def asked_question(loaded: LoadedModel, run: Run, word: str | int, rival: str) -> Question:
+    """The question about an output word.
+
+    Args:
+        loaded: a model with a generator.
+        run: its run.
+        word: the word's text, or its index in the output; empty for `last_word`.
+        rival: `NEXT_BEST`, a typed word, or empty to ask for the word's log-probability.
+
+    Raises:
+        SentenceError: the output has no such word, or several; or the rival can't be compared with it.
+    """
+    words = word_questions(loaded, run)
+    if isinstance(word, int):
+        found = words[word : word + 1] if word >= 0 else []
+    elif word.strip():
+        found = [one for one in words if one.label.casefold() == word.strip().casefold()]
+    else:
+        found = [words[last_word(words)]]
+    if len(found) != 1:
+        listed = ", ".join(f"{index} {one.label}" for index, one in enumerate(words))
+        several = "has several" if found else "has no"
+        raise SentenceError(f"The output {several} “{word}”. Give one of these, or its number: {listed}.")
+    return with_rival(loaded, run, found[0], rival)
+
+
+def with_rival(loaded: LoadedModel, run: Run, word: Question, rival: str) -> Question:
+    """The question about a word, against a rival as in `asked_question`.
+
+    Raises:
+        SentenceError: the two can't be compared.
+    """
+    if rival == NEXT_BEST:
+        return against_next_best(loaded, run, word)
+    return against(loaded, run, word, rival) if rival else word

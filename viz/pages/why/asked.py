@@ -10,13 +10,14 @@ import streamlit as st
 
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.interventions.questions import (
+    NEXT_BEST,
     Question,
     against_next_best,
     last_word,
     suppressed_ids,
+    with_rival,
     word_questions,
 )
-from transformer.analysis.interventions.receipts import NEXT_BEST, with_rival
 from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel
 from transformer.run import Run
@@ -129,7 +130,7 @@ def _word(sentence: SentenceRun, questions: Sequence[Question]) -> int:
     default = last_word(questions)
     chosen = whole_numbers(remembered(WORD, str(default), owner))
     st.session_state[_PILLS] = chosen[0] if chosen and chosen[0] < len(questions) else default
-    word: int = st.pills(
+    word = st.pills(
         "Why this word?",
         range(len(questions)),
         key=_PILLS,
@@ -137,6 +138,7 @@ def _word(sentence: SentenceRun, questions: Sequence[Question]) -> int:
         format_func=lambda place: escaped(visible(questions[place].label)),
         on_change=lambda: remember(WORD, str(st.session_state[_PILLS]), owner),
     )
+    assert word is not None
     return word
 
 

@@ -20,6 +20,7 @@ from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.receipt import save_receipt
 from viz.run_figures.came_from import KNOCK_OUTS, NAMES, pictures_figure, source_share_figure
 from viz.widgets import pick_button
 
@@ -92,6 +93,7 @@ def _knock_outs(asked: Asked, found: CameFrom, how: KnockOut) -> None:
         key="why_knock_outs",
     )
     computed_by(word_effects)
+    save_receipt(asked, "words", how)
 
 
 def _pictures(asked: Asked, found: CameFrom) -> None:

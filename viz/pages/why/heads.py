@@ -66,7 +66,7 @@ def heads_section(asked: Asked) -> None:
     _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
     place = _table(asked, places, effects, _direct(asked, how, reference))
     computed_by(head_effects)
-    save_receipt(asked, "heads", how, tuple(_texts(asked)) or (asked.sentence.text,))
+    save_receipt(asked, "heads", how, reference=tuple(_texts(asked)) or (asked.sentence.text,))
     if place is not None:
         _opened(asked, place, float(alone[places.index(place)]))
     _kept_heads(asked, how, reference, places, alone)

@@ -22,8 +22,7 @@ from transformer.analysis.interventions.patching import (
     run_pair,
     vectors_at,
 )
-from transformer.analysis.interventions.questions import Question
-from transformer.analysis.interventions.receipts import NEXT_BEST
+from transformer.analysis.interventions.questions import NEXT_BEST, Question
 from transformer.errors import EditError, SentenceError
 from transformer.run import Run, run_again
 from viz.address import as_typed
@@ -35,6 +34,7 @@ from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import refused, show_text
 from viz.pages.why.asked import Asked
+from viz.pages.why.receipt import save_receipt
 from viz.session import run_of
 from viz.widgets import follow_default, in_a_row, pick, pick_button
 
@@ -102,6 +102,9 @@ def patching_section(asked: Asked) -> None:
     key = ("patch", pair.question, pair.corrupt.source.ids, place, direction)
     grid: PatchGrid = asked.answer(tuple(map(str, key)), "Patching part after part", compute)
     cell = _map(asked, pair, place, grid)
+    rival = "" if asked.rival == NEXT_BEST else asked.rival
+    other = as_typed(st.session_state["patch_text"])
+    save_receipt(asked, "patches", direction, rival=rival, other=other, place=str(place))
     if cell is not None:
         _opened(asked, pair, grid, cell)
 

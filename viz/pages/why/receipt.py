@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from transformer.analysis.interventions.outcomes import OnProgress
-from transformer.analysis.interventions.receipts import Inquiry, Part, Receipt, explain
+from transformer.analysis.receipts.answering import explain
+from transformer.analysis.receipts.receipt import Inquiry, Part, Receipt
 from viz.figures.export import file_name
 from viz.pages.shared.saved_file import save_button
 from viz.pages.why.asked import Asked
 
 
-def save_receipt(asked: Asked, parts: Part, how: str, reference: tuple[str, ...] = ()) -> None:
+def save_receipt(asked: Asked, parts: Part, how: str, **further: Any) -> None:
     """Draw a button that saves the receipt of an answer.
 
     Args:
         asked: the question.
-        parts, how, reference: see `Inquiry`.
+        parts, how, further: attributes of `Inquiry`.
     """
     question = asked.question
     word = next(place for place, one in enumerate(asked.questions) if question.rows[0] in one.rows)
-    inquiry = Inquiry(
-        parts=parts,
-        how=how,
-        text=asked.sentence.text,
-        target=asked.sentence.target,
-        word=word,
-        rival=asked.rival,
-        reference=reference,
-    )
+    asked_for: dict[str, Any] = {"text": asked.sentence.text, "target": asked.sentence.target, "word": word}
+    inquiry = Inquiry(parts, how, **asked_for | {"rival": asked.rival} | further)
 
     def compute(report: OnProgress) -> Receipt:
         return explain(asked.loaded, asked.run, inquiry, report)
@@ -40,4 +36,5 @@ def save_receipt(asked: Asked, parts: Part, how: str, reference: tuple[str, ...]
             file_name=file_name(f"why-{parts}", "json"),
             mime="application/json",
             key=f"receipt_{parts}",
+            about="What these numbers are and depend on: `headlight why --receipt` computes them again",
         )

@@ -11,6 +11,7 @@ from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.receipt import save_receipt
 from viz.pages.why.scores import score_part
 from viz.run_figures.ledgers import (
     DIVISIONS,
@@ -38,6 +39,7 @@ def _logit_part(asked: Asked) -> None:
     _explain(asked, ledger)
     _bars(asked, ledger)
     computed_by(logit_ledger)
+    save_receipt(asked, "sums", "terms")
 
 
 def _explain(asked: Asked, ledger: LogitLedger) -> None:

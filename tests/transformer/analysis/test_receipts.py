@@ -11,7 +11,8 @@ from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from transformer.analysis.interventions.heads import Switch, head_effects, head_places
 from transformer.analysis.interventions.questions import word_questions
-from transformer.analysis.interventions.receipts import Inquiry, Receipt, ReceiptError, answer
+from transformer.analysis.receipts.answering import answer
+from transformer.analysis.receipts.receipt import Inquiry, Receipt, ReceiptError
 from transformer.errors import EditError, SentenceError
 from transformer.run import run_sentence
 
@@ -27,6 +28,11 @@ PAIRS = ((TEXT, "ho visto il cane"), ("The cat saw a dog.", "il gatto"), ("a cat
         Inquiry("words", "resampled", TEXT, "ho visto il cane", word="cane", rival="gatto", seed=5),
         Inquiry("words", "masked", TEXT, word=0, rival=""),
         Inquiry("heads", "mean", pairs=PAIRS, reference=("the cat .",)),
+        Inquiry("direct", "zero", TEXT),
+        Inquiry("pictures", "alti", TEXT),
+        Inquiry("pictures", "gradients", TEXT, baseline="zero"),
+        Inquiry("sums", "terms", TEXT),
+        Inquiry("patches", "denoising", TEXT, other="Yesterday I saw the cat.", place="encoder self_attn z"),
     ],
     ids=lambda one: f"{one.parts} {one.how}",
 )
@@ -37,9 +43,10 @@ def test_a_receipt_read_from_its_file_gives_the_same_numbers(inquiry: Inquiry) -
     again = answer(tiny_model(), read.inquiry)
     assert again.difference(read) == 0
     assert again.weights == read.weights
-    assert receipt.code.startswith("transformer/analysis/interventions/")
+    assert receipt.code.startswith("transformer/analysis/")
     other = answer(tiny_model(seed=1), inquiry)
     assert other.weights != read.weights
+    # Other weights write another output, which may have other parts.
     assert other.difference(read) > 1e-4
 
 
@@ -66,6 +73,8 @@ def test_over_sentences_every_head_has_an_interval() -> None:
     "inquiry, error, message",
     [
         (Inquiry("heads", "masked", TEXT), EditError, "choose one of zero, mean, resample"),
+        (Inquiry("patches", "noising", TEXT, other=TEXT, place="nowhere"), EditError, "encoder resid, "),
+        (Inquiry("patches", "noising", TEXT, other=TEXT, place="encoder resid"), SentenceError, "the same"),
         (Inquiry("heads", "mean", TEXT), EditError, "needs other sentences"),
         (Inquiry("words", "unknown", pairs=PAIRS), EditError, "only heads"),
         (Inquiry("heads", "zero", TEXT, "il cane", word="gatto"), SentenceError, "0 il, 1 cane, 2 <eos>"),

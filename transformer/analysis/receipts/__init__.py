@@ -1,0 +1,1 @@
+"""Answers with everything that determines their numbers, so that they can be computed again."""

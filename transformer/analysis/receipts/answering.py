@@ -1,0 +1,221 @@
+"""Computes the answer to an inquiry, with its receipt."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.analysis.attention_maps import STACKS, words_of
+from transformer.analysis.attribution.integrated_gradients import Baseline, integrated_gradients
+from transformer.analysis.attribution.pictures import PictureName, scores_by_token
+from transformer.analysis.interventions.corpus import corpus_effects
+from transformer.analysis.interventions.direct import direct_effects
+from transformer.analysis.interventions.heads import Ablation, Switch, head_effects, head_places
+from transformer.analysis.interventions.knock_outs import N_DRAWS, KnockOut, input_words, word_effects
+from transformer.analysis.interventions.outcomes import OnProgress
+from transformer.analysis.interventions.patching import Direction, patch_grid, places, run_pair
+from transformer.analysis.interventions.questions import Question, asked_question, suppressed_ids
+from transformer.analysis.ledgers.logit import logit_ledger
+from transformer.analysis.ranks import mean_interval
+from transformer.analysis.receipts.receipt import HOW, PARTS, Inquiry, Part, Receipt
+from transformer.errors import EditError
+from transformer.files import source_of
+from transformer.loaded import LoadedModel
+from transformer.model.transformer import Transformer
+from transformer.run import Run, run_sentence
+
+
+class _Found(NamedTuple):
+    """The numbers of an answer, one per part: what they are, the function that computed them, its draws."""
+
+    names: Sequence[str]
+    numbers: NDArray[np.float64]
+    metric: str
+    computed: Callable[..., object]
+    draws: int = 1
+
+
+def answer(loaded: LoadedModel, inquiry: Inquiry, on_progress: OnProgress | None = None) -> Receipt:
+    """Compute an answer.
+
+    Raises:
+        EditError: the inquiry makes no sense for this model.
+        SentenceError: a sentence can't be run, or the output has no such word.
+    """
+    if not loaded.model.config.has_generator:
+        raise EditError(f"{loaded.name} has no generator: it writes no words, so there is none to ask about.")
+    if inquiry.pairs:
+        _check(inquiry)
+        return _over_corpus(loaded, inquiry, on_progress)
+    return explain(loaded, run_sentence(loaded, inquiry.text, inquiry.target, top_k=8), inquiry, on_progress)
+
+
+def explain(
+    loaded: LoadedModel, run: Run, inquiry: Inquiry, on_progress: OnProgress | None = None
+) -> Receipt:
+    """The answer for a run that is there already; see `answer`."""
+    _check(inquiry)
+    question = asked_question(loaded, run, inquiry.word, inquiry.rival)
+    found = _COMPUTE[inquiry.parts](loaded, run, question, inquiry, on_progress)
+    return Receipt(
+        inquiry=inquiry,
+        model=loaded.name,
+        weights=fingerprint(loaded.model),
+        metric=found.metric,
+        output=run.translation,
+        baseline=float(question.value(run.trace["logits"], suppressed_ids(loaded, run))[0]),
+        names=tuple(found.names),
+        effects=tuple(found.numbers.tolist()),
+        intervals=(),
+        n=1,
+        draws=found.draws,
+        code=source_of(found.computed),
+    )
+
+
+def fingerprint(model: Transformer) -> str:
+    """SHA-256 of a model's parameters, by name."""
+    found = hashlib.sha256()
+    for name, parameter in sorted(model.named_parameters()):
+        found.update(name.encode())
+        found.update(parameter.detach().float().cpu().contiguous().numpy().data)
+    return found.hexdigest()
+
+
+def _check(inquiry: Inquiry) -> None:
+    if inquiry.parts not in HOW:
+        raise EditError(f"There are no numbers for {inquiry.parts!r}: ask for {', '.join(PARTS)}.")
+    if inquiry.how not in HOW[inquiry.parts]:
+        raise EditError(
+            f"The numbers for {inquiry.parts} can't be computed by {inquiry.how!r}: choose one of "
+            f"{', '.join(HOW[inquiry.parts])}."
+        )
+
+
+def _over_corpus(loaded: LoadedModel, inquiry: Inquiry, on_progress: OnProgress | None) -> Receipt:
+    if inquiry.parts != "heads":
+        raise EditError("Over several sentences only heads can be switched off: their words differ.")
+    switch = _switch(loaded, inquiry)
+    effects = corpus_effects(loaded, inquiry.pairs, switch, on_progress)
+    low, high = mean_interval(effects, seed=inquiry.seed)
+    return Receipt(
+        inquiry=inquiry,
+        model=loaded.name,
+        weights=fingerprint(loaded.model),
+        metric="fall of the output's log-probability, in nats per token, mean over sentences",
+        output="",
+        baseline=None,
+        names=tuple(map(str, head_places(loaded.model.config))),
+        effects=tuple(effects.mean(axis=0).tolist()),
+        intervals=tuple(zip(low.tolist(), high.tolist(), strict=True)),
+        n=len(effects),
+        draws=switch.n_draws,
+        code=source_of(corpus_effects),
+    )
+
+
+def _switch(loaded: LoadedModel, inquiry: Inquiry) -> Switch:
+    texts = inquiry.reference if inquiry.how != "zero" else ()
+    if inquiry.how != "zero" and not texts:
+        raise EditError(f"“{inquiry.how}” needs other sentences, whose outputs it takes: give at least one.")
+    runs = [run_sentence(loaded, one) for one in texts]
+    return Switch(loaded, cast("Ablation", inquiry.how), runs, inquiry.seed)
+
+
+def _heads(
+    loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
+) -> _Found:
+    switch = _switch(loaded, inquiry)
+    effects = head_effects(loaded, run, [question], switch, on_progress)[:, 0].numpy()
+    names = list(map(str, head_places(loaded.model.config)))
+    return _Found(names, effects, f"fall of {_asked(question)}", head_effects, switch.n_draws)
+
+
+def _direct(
+    loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
+) -> _Found:
+    switch = _switch(loaded, inquiry)
+    effects = direct_effects(loaded, run, [question], switch, on_progress)[:, 0].numpy()
+    known = np.flatnonzero(~np.isnan(effects))
+    every = head_places(loaded.model.config)
+    metric = f"direct fall of {_asked(question)}"
+    return _Found([str(every[i]) for i in known], effects[known], metric, direct_effects, switch.n_draws)
+
+
+def _words(
+    loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
+) -> _Found:
+    how = cast("KnockOut", inquiry.how)
+    effects = word_effects(loaded, run, [question], how, seed=inquiry.seed, on_progress=on_progress)[:, 0]
+    draws = N_DRAWS if how == "resampled" else 1
+    names = input_words(loaded, run).labels
+    return _Found(names, effects.numpy(), f"fall of {_asked(question)}", word_effects, draws)
+
+
+def _pictures(
+    loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
+) -> _Found:
+    gradients = integrated_gradients(
+        loaded, run, question, cast("Baseline", inquiry.baseline), on_progress=on_progress
+    )
+    known = scores_by_token(loaded, run, question, gradients)
+    scores = known.get(cast("PictureName", inquiry.how))
+    if scores is None:
+        raise EditError(f"This model has no picture {inquiry.how!r}: its heads can't be told apart.")
+    names, numbers = [], []
+    for stack in (stack for stack in STACKS if stack in scores):
+        words = words_of(run, stack)
+        names += [f"{stack} {place} {label}" for place, label in enumerate(words.labels)]
+        numbers.append(np.add.reduceat(scores[stack], words.starts))
+    metric = f"score of each word in the picture {inquiry.how}, for {_asked(question)}"
+    return _Found(names, np.concatenate(numbers), metric, scores_by_token)
+
+
+def _sums(
+    loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
+) -> _Found:
+    ledger = logit_ledger(loaded, run, question)
+    names = [" ".join(str(one) for one in part if one not in (None, "")) for part in ledger.parts]
+    return _Found(names, ledger.values, f"term of {_asked(question, is_logit=True)}", logit_ledger)
+
+
+def _patches(
+    loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
+) -> _Found:
+    config = loaded.model.config
+    known = {str(place): place for place in places(config)}
+    if inquiry.place not in known:
+        raise EditError(f"There is no {inquiry.place!r} to patch: choose one of {', '.join(known)}.")
+    place = known[inquiry.place]
+    pair = run_pair(loaded, run, inquiry.other, question)
+    grid = patch_grid(loaded, pair, place, cast("Direction", inquiry.how), on_progress)
+    column = "head" if place.by_head else "position"
+    names = [
+        f"{row}, {column} {index}"
+        for row in place.row_labels(config)
+        for index in range(grid.shares.shape[1])
+    ]
+    metric = f"share of the way from one run's {_asked(pair.question)} to the other's"
+    return _Found(names, grid.shares.flatten().numpy(), metric, patch_grid)
+
+
+def _asked(question: Question, *, is_logit: bool = False) -> str:
+    versus = f" minus that of {question.rival!r}" if question.rival_id is not None else ""
+    kind = "logit" if is_logit or question.rival_id is not None else "log-probability"
+    unit = "logits" if kind == "logit" else "nats"
+    return f"the {kind} of {question.label!r}{versus}, in {unit}"
+
+
+_Compute = Callable[[LoadedModel, Run, Question, Inquiry, OnProgress | None], _Found]
+_COMPUTE: Mapping[Part, _Compute] = {
+    "heads": _heads,
+    "direct": _direct,
+    "words": _words,
+    "pictures": _pictures,
+    "sums": _sums,
+    "patches": _patches,
+}

@@ -1,0 +1,150 @@
+"""What was asked, the answer, and everything that determines its numbers, as a file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Literal, get_args
+
+import numpy as np
+
+from transformer.analysis.attribution.pictures import PICTURES
+from transformer.analysis.interventions.heads import ABLATIONS
+from transformer.analysis.interventions.knock_outs import KNOCK_OUTS
+from transformer.analysis.interventions.patching import DIRECTIONS
+from transformer.analysis.interventions.questions import NEXT_BEST
+
+Part = Literal["heads", "direct", "words", "pictures", "sums", "patches"]
+"""The parts of a run that an answer has a number for.
+
+"heads" and "words": what the answer loses without each; "direct": what it loses through the residual stream
+alone; "pictures": a picture's score of each word; "sums": the terms of a logit; "patches": the cells of a
+grid.
+"""
+PARTS: tuple[Part, ...] = get_args(Part)
+HOW: Mapping[Part, tuple[str, ...]] = {
+    "heads": ABLATIONS,
+    "direct": ABLATIONS,
+    "words": KNOCK_OUTS,
+    "pictures": PICTURES,
+    "sums": ("terms",),
+    "patches": DIRECTIONS,
+}
+"""The ways to compute the numbers of each part, the usual one first."""
+
+
+class ReceiptError(ValueError):
+    """A receipt can't be read, or its numbers can't be computed again."""
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What is asked of a model, and how the answer is computed.
+
+    Attributes:
+        parts: what the answer has numbers for.
+        how: one of `HOW`.
+        text: the source or prompt; empty if there are pairs.
+        target: the typed target; empty if the model generates it.
+        word: the output word asked about: its text, or its index, which always names one; empty for
+            `last_word`.
+        rival: a word to compare with, `NEXT_BEST`, or empty for the word's own log-probability.
+        pairs: instead of a text: sources and targets, over which the effect on the whole output is averaged.
+        reference: sentences from which "mean" and "resample" take outputs of heads.
+        other: for patches: the other sentence.
+        place: for patches: what is patched, such as "decoder resid".
+        baseline: for integrated gradients: where they begin.
+        seed: seed of all draws.
+    """
+
+    parts: Part
+    how: str
+    text: str = ""
+    target: str = ""
+    word: str | int = ""
+    rival: str = NEXT_BEST
+    pairs: tuple[tuple[str, str], ...] = ()
+    reference: tuple[str, ...] = ()
+    other: str = ""
+    place: str = ""
+    baseline: str = "unknown"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """An answer, and everything that determines it.
+
+    Attributes:
+        inquiry: what was asked.
+        model: the model's name.
+        weights: SHA-256 of its parameters.
+        metric: what the numbers are, with their unit.
+        output: the output that was asked about.
+        baseline: the answer of the run itself; None over a corpus.
+        names: the parts, in the model's order.
+        effects: the number of each part.
+        intervals: the ends of each effect's 95 % bootstrap interval over sentences; empty for one sentence.
+        n: number of sentences.
+        draws: runs per part, of which an effect is the mean.
+        code: where the effects were computed.
+    """
+
+    inquiry: Inquiry
+    model: str
+    weights: str
+    metric: str
+    output: str
+    baseline: float | None
+    names: tuple[str, ...]
+    effects: tuple[float, ...]
+    intervals: tuple[tuple[float, float], ...]
+    n: int
+    draws: int
+    code: str
+
+    def to_json(self) -> str:
+        """The receipt as JSON text."""
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Receipt:
+        """Read a receipt.
+
+        Raises:
+            ReceiptError: the text is not a receipt.
+        """
+        try:
+            values = json.loads(text)
+            inquiry = values["inquiry"]
+            pairs = tuple((str(source), str(target)) for source, target in inquiry["pairs"])
+            own = {field.name: values[field.name] for field in fields(cls)}
+            asked = Inquiry(**inquiry | {"pairs": pairs, "reference": tuple(map(str, inquiry["reference"]))})
+            return cls(
+                **own
+                | {
+                    "inquiry": asked,
+                    "names": tuple(map(str, own["names"])),
+                    "effects": tuple(map(float, own["effects"])),
+                    "intervals": tuple((float(low), float(high)) for low, high in own["intervals"]),
+                }
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise ReceiptError(
+                "This is not a receipt: give a file that `headlight why --out` or the page Why has saved."
+            ) from error
+
+    def difference(self, other: Receipt) -> float:
+        """The largest difference of any number from another receipt's; infinite if the parts differ."""
+        if self.names != other.names:
+            return math.inf
+        ours, theirs = np.array(self.effects), np.array(other.effects)
+        return float(np.abs(ours - theirs).max(initial=0.0))
+
+    def largest(self, most: int) -> list[tuple[str, float, tuple[float, float] | None]]:
+        """The parts with the largest numbers, the largest first: name, number, interval if there is one."""
+        order = np.argsort(-np.array(self.effects), kind="stable")[:most]
+        ends = self.intervals or [None] * len(self.effects)
+        return [(self.names[index], self.effects[index], ends[index]) for index in order]
