@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import viz.pages.sidebar
 from tests.devices.comparing import moved
 from tests.devices.pretend import PretendCuda
-from tests.pages.app import PAGES, open_app, texts
+from tests.pages.app import PAGES, each_section, open_app, texts
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.support.kinds import KINDS
 from transformer.loaded import LoadedModel
@@ -67,6 +67,9 @@ def test_the_device_is_picked_and_every_page_runs_on_it(app_device: torch.device
         assert not app.exception, page
         assert not app.error, page
         assert place_of_the_model(app) == "cuda"
+        if page == "why":
+            for section in each_section(app):
+                assert not app.error, section
         if page is None:
             assert texts(app) == on_cpu
 

@@ -133,7 +133,7 @@ class _Path:
         moving, edits, inputs = {}, {}, {}
         for stack, ids in self.ids.items():
             start, end = self.starts[stack], self.ends[stack]
-            here = start + points.to(start)[:, None, None] * (end - start)
+            here = start + points.to(start.device, start.dtype)[:, None, None] * (end - start)
             moving[stack] = here.requires_grad_(not torch.is_inference_mode_enabled())
             edits[tokens_path(stack)] = _given(moving[stack])
             inputs[stack] = padded(self.loaded, [ids]).expand(len(points), -1)
@@ -146,7 +146,7 @@ class _Path:
         """The weighted sum of the gradients at some points: (T, width) by stack."""
         with torch.enable_grad():
             moving, answers = self.answers(points)
-            total = (answers * weights.to(answers)).sum()
+            total = (answers * weights.to(answers.device, answers.dtype)).sum()
             gradients = torch.autograd.grad(total, list(moving.values()))
         return {stack: own.sum(dim=0) for stack, own in zip(moving, gradients, strict=True)}
 
