@@ -321,9 +321,46 @@ TERMS = (
     ),
     Term(
         "ablation",
-        "Switching a part off to see what changes: a head's output becomes 0. It shows what the part does, "
-        "which its weights alone do not.",
+        "Switching a part off to see what changes: a head's output becomes 0, or its mean over other "
+        "sentences. It shows what the part does, which its weights alone do not.",
+        "reason",
+        ("switched off", "ablated"),
+    ),
+    Term(
+        "direct effect",
+        "What a part does to the output through the residual stream alone, with all later layers held as "
+        "they were. The total effect includes what later layers make of it, or make up for.",
+        "together",
+    ),
+    Term(
+        "self-repair",
+        "Later layers make up for a part that is switched off. Its total effect is then smaller than its "
+        "direct effect.",
+        "together",
+    ),
+    Term(
+        "activation patching",
+        "Replacing one part of a run by the same part of another run, whose sentence differs in a word. It "
+        "shows which parts carry that difference to the output.",
+        "patches",
+    ),
+    Term(
+        "logit lens",
+        "Reading the residual stream after an earlier layer through the final norm and the generator. It "
+        "shows from which layer on a word is the most probable one.",
+        "residual",
+    ),
+    Term(
+        "integrated gradients",
+        "The slope of the answer along the way from an empty sentence to this one, added up for each word. "
+        "All words together give the change of the answer between the two ends.",
         "explanation",
+    ),
+    Term(
+        "alignment",
+        "Which source words a word of the translation renders. A head that aligns looks from one to the "
+        "other.",
+        "heads",
     ),
     Term(
         "checkpoint",
