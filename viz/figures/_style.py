@@ -15,10 +15,15 @@ TOOLBAR = 40
 """Pixels of the strip reserved for plotly's toolbar."""
 
 
-def color_bar(title: str) -> dict[str, object]:
-    """Describe the colour bar of a heatmap; the title names the values and their unit."""
-    heading = {"text": title, "side": "right", "font": {"size": FONT_SIZE}}
-    return {"title": heading, "thickness": 16, "outlinewidth": 0}
+def color_bar(title: str, *, above: bool = False) -> dict[str, object]:
+    """Describe the colour bar of a heatmap; the title names the values and their unit.
+
+    It is at the right, or above the picture where long labels leave no room at the right.
+    """
+    heading = {"text": title, "side": "top" if above else "right", "font": {"size": FONT_SIZE}}
+    bar = {"title": heading, "thickness": 16, "outlinewidth": 0}
+    place = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"}
+    return bar | place if above else bar
 
 
 def finish(figure: go.Figure, theme: Theme, title: str, height: int, *, legend: bool = False) -> go.Figure:

@@ -1,4 +1,4 @@
-"""Where an output word came from: pictures compared word by word, and source next to prefix."""
+"""Where an output word came from: source next to prefix."""
 
 from __future__ import annotations
 
@@ -8,62 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from viz.figures._style import bar_marker, color_bar, finish
-from viz.figures.labels import escape, pixels, set_ticks, set_token_ticks
-from viz.figures.numbers import written
-from viz.theme import Theme, color_scale
-
-MAX_NUMBERED = 14
-"""Words up to which each cell shows its number."""
-
-
-def picture_strips(
-    scores: NDArray[np.floating],
-    names: Sequence[str],
-    words: Sequence[str],
-    *,
-    theme: Theme,
-    axes: tuple[str, str],
-    title: str = "",
-) -> go.Figure:
-    """Draw one strip per picture over the same words, each coloured up to its own largest score.
-
-    Args:
-        scores: (pictures, words), in units of their own.
-        names: of the pictures.
-        words: as typed.
-        axes: titles of the axes of pictures and words.
-    """
-    largest = np.abs(scores).max(axis=1, keepdims=True)
-    shares = scores / np.where(largest > 0, largest, 1)
-    quantity = "score / largest in row"
-    above = {
-        "title": {"text": quantity, "side": "top"},
-        "orientation": "h",
-        "x": 0,
-        "xanchor": "left",
-        "y": 1,
-        "yanchor": "bottom",
-    }
-    fits = len(words) <= MAX_NUMBERED
-    figure = go.Figure().add_heatmap(
-        z=shares.astype(np.float32),
-        zmin=-1,
-        zmax=1,
-        colorscale=color_scale(theme.diverging),
-        colorbar=color_bar(quantity) | above,
-        xgap=1,
-        ygap=3,
-        customdata=scores.astype(np.float32),
-        hovertemplate="%{y}<br>%{x}<br>score <b>%{customdata:.4f}</b><extra></extra>",
-        text=written(scores, 2) if fits else None,
-        texttemplate="%{text}" if fits else None,
-        name=quantity,
-    )
-    set_ticks(figure, "x", [escape(word) for word in words], title=axes[1])
-    set_ticks(figure, "y", [escape(name) for name in names], title=axes[0])
-    figure.update_xaxes(title_standoff=40)  # plotly counts it from the axis: less would be on short labels
-    return finish(figure, theme, title, pixels(len(names), per_row=40, around=220))
+from viz.figures._style import bar_marker, finish
+from viz.figures.labels import set_token_ticks
+from viz.theme import Theme
 
 
 def source_or_prefix(

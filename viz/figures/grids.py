@@ -1,4 +1,4 @@
-"""A number for each cell of a grid, such as layers x positions."""
+"""Signed numbers in the cells of a grid, such as layers x positions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._style import color_bar, finish
-from viz.figures.attention import MAX_NUMBERED
-from viz.figures.labels import pixels, set_token_ticks
+from viz.figures.labels import REPEATED, escape, pixels, set_ticks
 from viz.figures.numbers import written
 from viz.theme import Theme, color_range, color_scale
 
+MOST_CHARACTERS = 84
+"""Characters of numbers that are legible in one row; with more, the cells show none."""
 
-def value_grid(
+
+def signed_grid(
     values: NDArray[np.floating],
     rows: Sequence[str],
     columns: Sequence[str],
@@ -23,31 +25,43 @@ def value_grid(
     theme: Theme,
     quantity: str,
     axes: tuple[str, str],
-    title: str = "",
+    strongest: float | None = None,
+    scores: NDArray[np.floating] | None = None,
 ) -> go.Figure:
-    """Draw a grid of signed numbers.
+    """Draw a grid of numbers whose colours diverge from 0.
 
     Args:
-        values: (R, C).
-        rows: R labels, from the top.
+        values: (R, C), which give the colours.
+        rows: R labels, from the top, as typed.
         columns: C labels.
         quantity: name of the values, with their unit.
         axes: names of rows and columns.
+        strongest: the size with the strongest colour, so that grids compare; None: the largest value's.
+        scores: (R, C) numbers to write and name in place of the values, where colours compare within a row.
     """
-    low, high = color_range(values, signed=True)
-    fits = len(columns) <= MAX_NUMBERED
+    low, high = color_range(values, signed=True) if strongest is None else (-strongest, strongest)
+    texts = written(values if scores is None else scores, 2)
+    fits = len(columns) * max(map(len, texts.ravel().tolist()), default=0) <= MOST_CHARACTERS
+    number = f"{quantity} <b>%{{z}}</b>" if scores is None else "score <b>%{customdata}</b>"
     figure = go.Figure().add_heatmap(
         z=values.astype(np.float32),
         zmin=low,
         zmax=high,
         colorscale=color_scale(theme.diverging),
-        colorbar=color_bar(quantity),
+        colorbar=color_bar(quantity, above=True),
+        xgap=1,
+        ygap=1,
+        customdata=None if scores is None else written(scores, 4),
+        hovertemplate=f"{axes[0]}: %{{y}}<br>{axes[1]}: %{{x}}<br>{number}<extra></extra>",
         zhoverformat=".4f",
-        hovertemplate=f"{axes[0]}: %{{y}}<br>{axes[1]}: %{{x}}<br>{quantity} <b>%{{z}}</b><extra></extra>",
-        text=written(values, 2) if fits else None,
+        text=texts if fits or scores is not None else None,
         texttemplate="%{text}" if fits else None,
+        meta=REPEATED if scores is None else None,
         name=quantity,
     )
-    set_token_ticks(figure, "x", columns, title=axes[1])
-    set_token_ticks(figure, "y", rows, title=axes[0])
-    return finish(figure, theme, title, pixels(len(rows), per_row=34))
+    set_ticks(figure, "x", [escape(label) for label in columns], title=axes[1])
+    set_ticks(figure, "y", [escape(label) for label in rows], title=axes[0])
+    figure.update_xaxes(title_standoff=40)  # plotly counts it from the axis: less would be on short labels
+    # Where numbers don't fit in a row, labels don't either: they are slanted.
+    per_row, around = (34, 210) if fits else (22, 300)
+    return finish(figure, theme, "", pixels(len(rows), per_row=per_row, around=around))

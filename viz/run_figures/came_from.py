@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 from transformer.analysis.attribution.pictures import CameFrom, PictureName
 from transformer.analysis.attribution.source_share import SourceShare
 from transformer.analysis.interventions.questions import Question
-from viz.figures.came_from import picture_strips, source_or_prefix
+from viz.figures.came_from import source_or_prefix
+from viz.figures.grids import signed_grid
 from viz.figures.labels import visible
 from viz.theme import Theme
 
@@ -24,12 +25,23 @@ KNOCK_OUTS = "knock-outs"
 
 
 def pictures_figure(found: CameFrom, *, theme: Theme) -> go.Figure:
-    """Draw knock-outs and pictures over the words that the pictures are judged on, and those around them."""
+    """Draw knock-outs and pictures over the words that the pictures are judged on, and those around them.
+
+    Each is coloured up to its own largest score: they have units of their own.
+    """
     stack = found.stack
-    scores = [found.effects[stack], *(one.by_stack[stack] for one in found.pictures.values())]
-    names = [KNOCK_OUTS, *(NAMES[name] for name in found.pictures)]
-    axes = ("picture", "word that is read")
-    return picture_strips(np.stack(scores), names, found.words[stack].labels, theme=theme, axes=axes)
+    scores = np.stack([found.effects[stack], *(one.by_stack[stack] for one in found.pictures.values())])
+    largest = np.abs(scores).max(axis=1, keepdims=True)
+    return signed_grid(
+        scores / np.where(largest > 0, largest, 1),
+        [KNOCK_OUTS, *(NAMES[name] for name in found.pictures)],
+        found.words[stack].labels,
+        theme=theme,
+        quantity="score / largest in row",
+        axes=("picture", "word that is read"),
+        strongest=1,
+        scores=scores,
+    )
 
 
 def source_share_figure(

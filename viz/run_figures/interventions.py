@@ -12,9 +12,9 @@ from transformer.analysis.interventions.heads import HeadPlace
 from transformer.analysis.interventions.patching import Pair, PatchGrid
 from transformer.analysis.receipts.receipt import Receipt
 from transformer.model.config import TransformerConfig
+from viz.figures.grids import signed_grid
 from viz.figures.interventions import kept_heads_curve
 from viz.figures.labels import visible
-from viz.figures.patching import patch_map
 from viz.figures.sums import term_bars
 from viz.theme import Theme
 
@@ -55,8 +55,14 @@ def patch_columns(pair: Pair, grid: PatchGrid) -> list[str]:
 
 
 def patch_figure(pair: Pair, grid: PatchGrid, config: TransformerConfig, *, theme: Theme) -> go.Figure:
-    """Draw a grid of patches."""
+    """Draw a grid of patches, coloured from -1 to 1 whatever its shares are, so that grids compare."""
     place = grid.place
-    axes = ("layer" if place.attention else "after layer", "head" if place.by_head else "position")
-    rows, columns = place.row_labels(config), patch_columns(pair, grid)
-    return patch_map(grid.shares.numpy(), rows, columns, theme=theme, axes=axes)
+    return signed_grid(
+        grid.shares.numpy(),
+        place.row_labels(config),
+        patch_columns(pair, grid),
+        theme=theme,
+        quantity="share of the way (0 to 1)",
+        axes=("layer" if place.attention else "after layer", "head" if place.by_head else "position"),
+        strongest=1,
+    )

@@ -16,9 +16,10 @@ from transformer.analysis.ledgers.reading import Part, grouped
 from transformer.analysis.ledgers.score import ScoreLedger
 from transformer.model.trace import Stack
 from transformer.run import Run
+from viz.figures.grids import signed_grid
 from viz.figures.labels import visible
 from viz.figures.numbers import number
-from viz.figures.sums import pair_matrix, term_bars
+from viz.figures.sums import term_bars
 from viz.theme import Theme
 
 Division = Literal["sublayer", "head", "word"]
@@ -82,7 +83,7 @@ def score_figure(
 ) -> go.Figure:
     """Draw the result of `score_sums`."""
     axes = ("part of the query", "part of the key")
-    return pair_matrix(sums, rows, columns, theme=theme, quantity="part of the score", axes=axes)
+    return signed_grid(sums, rows, columns, theme=theme, quantity="part of the score", axes=axes)
 
 
 def named_by(division: Division, run: Run, stack: Stack, position: int) -> Callable[[Part], str]:

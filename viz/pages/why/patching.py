@@ -28,13 +28,13 @@ from transformer.run import Run, run_again
 from viz.address import as_typed
 from viz.figures.labels import visible
 from viz.figures.numbers import number
-from viz.figures.patching import patch_map
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import refused, show_text
 from viz.pages.why.asked import Asked
 from viz.pages.why.receipt import save_receipt
+from viz.run_figures.interventions import patch_columns, patch_figure
 from viz.session import run_of
 from viz.widgets import follow_default, in_a_row, pick, pick_button
 
@@ -101,7 +101,7 @@ def patching_section(asked: Asked) -> None:
 
     key = ("patch", pair.question, pair.corrupt.source.ids, place, direction)
     grid: PatchGrid = asked.answer(tuple(map(str, key)), "Patching part after part", compute)
-    cell = _map(asked, pair, place, grid)
+    cell = _map(asked, pair, grid)
     rival = "" if asked.rival == NEXT_BEST else asked.rival
     other = as_typed(st.session_state["patch_text"])
     save_receipt(asked, "patches", direction, rival=rival, other=other, place=str(place))
@@ -166,11 +166,10 @@ def _both(asked: Asked, pair: Pair) -> None:
         )
 
 
-def _map(asked: Asked, pair: Pair, place: Place, grid: PatchGrid) -> _Cell | None:
+def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
     """Draw the grid and the pickers of a cell, which open on the strongest."""
-    shares = grid.shares.numpy()
-    rows, columns = place.row_labels(asked.loaded.model.config), _columns(pair, place, shares.shape[1])
-    row_axis = "layer" if place.attention else "after layer"
+    shares, place, config = grid.shares.numpy(), grid.place, asked.loaded.model.config
+    rows, columns = place.row_labels(config), patch_columns(pair, grid)
     column_axis = "head" if place.by_head else "position"
     best_row, best_column = np.unravel_index(int(np.abs(shares).argmax()), shares.shape)
     best = float(shares[best_row, best_column])
@@ -185,7 +184,7 @@ def _map(asked: Asked, pair: Pair, place: Place, grid: PatchGrid) -> _Cell | Non
         f"**{best:.0%}** of the way to the other one."
     )
     show(
-        patch_map(shares, rows, columns, theme=asked.theme, axes=(row_axis, column_axis)),
+        patch_figure(pair, grid, config, theme=asked.theme),
         name="patches",
         caption="Each cell is a run with this one part exchanged. 0: its answer stays. 1: it becomes the "
         "other run's. Below 0 or above 1: the part works against others. A column with two tokens is one in "
@@ -214,17 +213,6 @@ def _map(asked: Asked, pair: Pair, place: Place, grid: PatchGrid) -> _Cell | Non
         format_func=lambda index: f"{index}: {columns[index]}" if not place.by_head else columns[index],
     )
     return _Cell(row, column, f"{rows[row]}, {column_axis} {columns[column]}")
-
-
-def _columns(pair: Pair, place: Place, n: int) -> list[str]:
-    if place.by_head:
-        return [str(head) for head in range(n)]
-    stack = "encoder" if place.attention == "cross_attn" else place.stack
-    own, other = (run.trace.tokens(stack)[0] for run in (pair.clean, pair.corrupt))
-    return [
-        visible(mine) if mine == theirs else f"{visible(mine)} / {visible(theirs)}"
-        for mine, theirs in zip(own, other, strict=True)
-    ]
 
 
 def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:

@@ -12,7 +12,7 @@ from transformer.analysis.attention_maps import Attention
 from transformer.analysis.interventions.heads import HeadPlace
 from transformer.analysis.interventions.knock_outs import input_stack
 from transformer.analysis.interventions.patching import Direction, Place
-from viz.figures.grids import value_grid
+from viz.figures.grids import signed_grid
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.contest import head_name, undecided
@@ -130,7 +130,7 @@ def _grid(of_heads: bool, direction: Direction) -> Shown:
         place = _heads(subject) if of_heads else _stream(subject)
         shares = _shares(subject, place, direction)
         columns = [f"head {head}" for head in range(shares.shape[1])] if of_heads else _tokens(subject)
-        return value_grid(
+        return signed_grid(
             shares,
             place.row_labels(subject.config),
             columns,

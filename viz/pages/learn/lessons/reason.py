@@ -10,7 +10,7 @@ from transformer.analysis.attention_maps import attention_maps, closed_cells
 from transformer.analysis.interventions.heads import Ablation, HeadPlace
 from transformer.analysis.interventions.knock_outs import input_stack, input_words, without_tokens
 from viz.figures.attention import attention_heatmap
-from viz.figures.grids import value_grid
+from viz.figures.grids import signed_grid
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.contest import (
@@ -197,7 +197,7 @@ def _reason_mean(subject: Subject) -> str:
 def _by(how: Ablation) -> Shown:
     def draw(subject: Subject, theme: Theme) -> go.Figure:
         values: NDArray[np.float64] = on_board(subject, lead_losses(subject, decided(subject), how))
-        return value_grid(
+        return signed_grid(
             values,
             board_rows(subject),
             [f"head {head}" for head in range(values.shape[1])],
