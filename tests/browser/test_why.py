@@ -18,10 +18,11 @@ def test_from_a_word_to_a_head_and_to_the_output_without_it(page: Page, app_url:
     expect(page.get_by_role("heading", name="Why this word?")).to_be_visible()
     expect(page).to_have_url(re.compile("[?&]word=1(&|$)"))
     table = page.get_by_test_id("stDataFrame").first
-    expect(table).to_be_visible()
+    expect(page.get_by_text("Does the order depend on what replaces the output?")).to_be_visible()
+    settle(page)
     table.click(position={"x": 150, "y": 55})  # the first row: the head that costs most
     expect(page.get_by_text("without it the answer falls by")).to_be_visible()
-    page.get_by_role("button", name="Switch it off and translate").click()
+    page.get_by_role("button", name="Switch it off and write again").click()
     settle(page)
     expect(page.get_by_text("With these parts off")).to_be_visible()
     expect(page).to_have_url(re.compile("off_heads="))

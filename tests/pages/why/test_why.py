@@ -52,8 +52,8 @@ def test_a_typed_rival_and_none() -> None:
 def test_a_head_switched_off_changes_the_translation() -> None:
     app = open_app("why", text=TEXT, section="Switch off")
     assert "Nothing is switched off" in app.info[0].value
-    layers = [name for name in app.multiselect(key="off_sublayers").options if "cross" in name]
-    app.multiselect(key="off_sublayers").set_value(layers).run()
+    layers = [name for name in app.multiselect(key="why_off_sublayers").options if "cross" in name]
+    app.multiselect(key="why_off_sublayers").set_value(layers).run()
     assert not app.exception
     translation = run_sentence(open_saved("toy-en-it"), TEXT).translation
     outputs = [text.value for text in app.text]

@@ -199,7 +199,9 @@ def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
         )
         if st.button("See where it looks", key="why_look", on_click=lambda: keep(_choice(place))):
             st.switch_page(EXPLORE, query_params={})
-        st.button("Switch it off and translate", key="why_off", on_click=switch_off, args=(place,))
+        label = "Switch it off and write again"
+        if st.button(label, key="why_off", on_click=switch_off, args=(asked, place)):
+            st.rerun()  # another section is outside this fragment
 
 
 def _choice(place: HeadPlace) -> Choice:

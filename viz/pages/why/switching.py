@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from transformer.analysis.residual import addition_path
 from transformer.errors import EditError
 from transformer.model.trace import Edit
 from transformer.run import Run
+from viz.address import remember, remembered, whole_numbers
 from viz.figures.bars import token_bars
 from viz.figures.labels import visible
 from viz.figures.numbers import number
@@ -33,19 +34,25 @@ from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import escaped, refused, show_text
 from viz.pages.shared.sections import SECTION
 from viz.pages.why.asked import Asked
-from viz.widgets import follow_default, forget_choice, pick, pick_attention, pick_token, set_choice
+from viz.widgets import follow_default, pick, pick_attention, pick_token, set_choice
 
 NAME = "Switch off"
 """The section's name in the page's menu."""
 OFF_HEADS, OFF_SUBLAYERS, OFF_WORDS = "off_heads", "off_sublayers", "off_words"
 
 
-def switch_off(place: HeadPlace) -> None:
+def switch_off(asked: Asked, place: HeadPlace) -> None:
     """Open the section with one head switched off. To be called from a callback."""
     set_choice(SECTION, NAME)
-    set_choice(OFF_HEADS, [str(place)])
-    set_choice(OFF_SUBLAYERS, [])
-    set_choice(OFF_WORDS, [])
+    index = head_places(asked.loaded.model.config).index(place)
+    remember(OFF_HEADS, str(index), _owner(asked))
+    remember(OFF_SUBLAYERS, "", _owner(asked))
+    remember(OFF_WORDS, "", _owner(asked))
+
+
+def _owner(asked: Asked) -> Hashable:
+    """What the choice of parts belongs to: other models and sentences have others."""
+    return asked.sentence.choice, asked.sentence.text
 
 
 @st.fragment
@@ -73,12 +80,12 @@ def _chosen_edits(asked: Asked) -> dict[str, Edit]:
     sublayers = _sublayers(run)
     words = input_words(loaded, run)
     named = {f"{index}: {visible(label)}": index for index, label in enumerate(words.labels)}
-    off_heads = _several("Heads", list(heads), OFF_HEADS, "None: choose heads")
+    off_heads = _several(asked, "Heads", list(heads), OFF_HEADS)
     left, right = st.columns(2)
     with left:
-        off_sublayers = _several("Sublayers", list(sublayers), OFF_SUBLAYERS, "None: choose sublayers")
+        off_sublayers = _several(asked, "Sublayers", list(sublayers), OFF_SUBLAYERS)
     with right:
-        off_words = _several("Words", list(named), OFF_WORDS, "None: choose words")
+        off_words = _several(asked, "Words", list(named), OFF_WORDS)
     edits: dict[str, Edit] = {}
     if off_heads:
         (variant,) = Switch(loaded, "zero").off([heads[name] for name in off_heads])
@@ -93,13 +100,23 @@ def _chosen_edits(asked: Asked) -> dict[str, Edit]:
     return edits
 
 
-def _several(label: str, options: Sequence[str], key: str, placeholder: str) -> list[str]:
-    """Draw a picker of any number of options."""
-    forget_choice(key, lambda chosen: set(chosen) <= set(options))
-    chosen: list[str] = st.multiselect(
-        label, options, key=key, bind="query-params", placeholder=placeholder, format_func=escaped
+def _several(asked: Asked, label: str, options: Sequence[str], name: str) -> list[str]:
+    """Draw a picker of any number of options, whose indices are in the address under this name."""
+    picker, owner = f"why_{name}", _owner(asked)
+    chosen = [index for index in whole_numbers(remembered(name, "", owner)) if index < len(options)]
+    st.session_state[picker] = [options[index] for index in chosen]
+
+    def keep() -> None:
+        remember(name, ",".join(str(options.index(one)) for one in st.session_state[picker]), owner)
+
+    return st.multiselect(
+        label,
+        options,
+        key=picker,
+        placeholder=f"None: choose {label.lower()}",
+        format_func=escaped,
+        on_change=keep,
     )
-    return chosen
 
 
 def _sublayers(run: Run) -> dict[str, str]:
