@@ -6,11 +6,9 @@ import random
 
 import torch
 
+from tests.support.planting import blank_model, plant
 from transformer.analysis.alignment.attention import Convention
 from transformer.loaded import LoadedModel, freeze
-from transformer.model.attention import MultiHeadAttention
-from transformer.model.config import TransformerConfig
-from transformer.model.transformer import Transformer
 from transformer.text.coder import SentenceCoder
 from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
@@ -32,7 +30,7 @@ def swapping(convention: Convention) -> LoadedModel:
     source = SentenceCoder(WordTokenizer("en", lowercase=True), Vocabulary(SOURCE))
     target = SentenceCoder(WordTokenizer("it", lowercase=True), Vocabulary(TARGET))
     n = len(source.vocabulary)
-    config = TransformerConfig(
+    model = blank_model(
         src_vocab_size=n,
         tgt_vocab_size=n,
         d_model=2 * n + MAX_LEN,
@@ -42,55 +40,35 @@ def swapping(convention: Convention) -> LoadedModel:
         n_decoder_layers=2,
         d_ff=5,
         max_len=MAX_LEN,
-        positions="learned",
-        norm_position="none",
-        final_norm=False,
-        bias=False,
-        embedding_scale=False,
         share_embeddings=False,
         tie_generator=False,
     )
-    model = Transformer(config, torch.Generator().manual_seed(0))
-    token, position, moved = torch.eye(config.d_model).split([n, MAX_LEN, n])
-    state = {name: torch.zeros_like(tensor) for name, tensor in model.state_dict().items()}
+    token, position, moved = torch.eye(model.config.d_model).split([n, MAX_LEN, n])
+    state = model.state_dict()
     state["src_embedding.weight"], state["src_embedding.positions.weight"] = token, position
     state["tgt_embedding.positions.weight"] = position
     state["generator.weight"] = SHARP * moved
     model.load_state_dict(state)
+    aligning = model.get_submodule(f"decoder.layers.{LAYER}.cross_attn")
     rows = range(MAX_LEN - 2)
     if convention == "writing":
         looks = {row: row ^ 1 for row in rows}
-        _plant(model, "decoder", LAYER, HEAD, looks, position, token, moved)
+        plant(aligning, HEAD, _queries(looks, position), position, token, moved)
     else:
         looks = {row: (row - 1) ^ 1 for row in rows if row}
         stored = {looks[row]: row ^ 1 for row in rows if row}
-        _plant(model, "encoder", 0, 0, stored, position, token, moved)
-        _plant(model, "decoder", LAYER, HEAD, looks, position, moved, moved)
+        storing = model.get_submodule("encoder.layers.0.self_attn")
+        plant(storing, 0, _queries(stored, position), position, token, moved)
+        plant(aligning, HEAD, _queries(looks, position), position, moved, moved)
     return LoadedModel(convention, freeze(model), source, target)
 
 
-def _plant(
-    model: Transformer,
-    stack: str,
-    layer: int,
-    head: int,
-    looks: dict[int, int],
-    position: torch.Tensor,
-    value: torch.Tensor,
-    out: torch.Tensor,
-) -> None:
-    """Let the queries at some positions look at others, and add what is stored there to the stream."""
-    attention = model.get_submodule(
-        f"{stack}.layers.{layer}.{'self' if stack == 'encoder' else 'cross'}_attn"
-    )
-    assert isinstance(attention, MultiHeadAttention)
-    width = slice(head * MAX_LEN, (head + 1) * MAX_LEN)
-    with torch.no_grad():
-        attention.w_k.weight[width] = position
-        for query, key in looks.items():
-            attention.w_q.weight[width][key] += SHARP * position[query]
-        attention.w_v.weight[width][: len(value)] = value
-        attention.w_o.weight[:, width][:, : len(out)] = out.T
+def _queries(looks: dict[int, int], position: torch.Tensor) -> torch.Tensor:
+    """What the queries at some positions read, in the rows of the keys that they look at: (keys, D)."""
+    queries = torch.zeros_like(position)
+    for query, key in looks.items():
+        queries[key] = SHARP * position[query]
+    return queries
 
 
 def swapped_pairs(n: int, seed: int) -> list[tuple[str, str]]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import random
 
 import torch
-from torch import Tensor, nn
 
+from tests.support.planting import blank_model, plant
 from transformer.loaded import LoadedModel, freeze
-from transformer.model.attention import MultiHeadAttention
-from transformer.model.config import TransformerConfig
-from transformer.model.transformer import Transformer
 from transformer.text.coder import SentenceCoder
 from transformer.text.vocabulary import Vocabulary
 from transformer.text.words import WordTokenizer
@@ -31,7 +28,7 @@ def planted() -> LoadedModel:
     """
     coder = SentenceCoder(WordTokenizer("en", lowercase=True), Vocabulary(WORDS))
     n = len(coder.vocabulary)
-    config = TransformerConfig(
+    model = blank_model(
         src_vocab_size=0,
         tgt_vocab_size=n,
         d_model=2 * n + MAX_LEN,
@@ -41,37 +38,16 @@ def planted() -> LoadedModel:
         n_decoder_layers=2,
         d_ff=5,
         max_len=MAX_LEN,
-        positions="learned",
-        norm_position="none",
-        final_norm=False,
-        bias=False,
-        embedding_scale=False,
     )
-    model = Transformer(config, torch.Generator().manual_seed(0))
+    token, position, previous = torch.eye(model.config.d_model).split([n, MAX_LEN, n])
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-        token, position, previous = torch.eye(config.d_model).split([n, MAX_LEN, n])
         model.tgt_embedding.weight.copy_(token)
         model.get_parameter("tgt_embedding.positions.weight").copy_(position)
-        first, second = (model.get_submodule(f"decoder.layers.{layer}.self_attn") for layer in (0, 1))
-        _plant(first, 0, position.roll(-1, dims=0), position, token, previous)
-        _plant(first, 2, 0 * token, token, token, 0.1 * token)
-        _plant(second, 0, token, previous, token, token)
+    first, second = (model.get_submodule(f"decoder.layers.{layer}.self_attn") for layer in (0, 1))
+    plant(first, 0, SHARP * position.roll(-1, dims=0), position, token, previous)
+    plant(first, 2, 0 * token, token, token, 0.1 * token)
+    plant(second, 0, SHARP * token, previous, token, token)
     return LoadedModel("planted", freeze(model), coder, coder)
-
-
-def _plant(attention: nn.Module, head: int, query: Tensor, key: Tensor, value: Tensor, out: Tensor) -> None:
-    """Let a head look where what it reads as a query equals what it reads as a key, and move values to out.
-
-    Each matrix has one row per item (token or position): the vector of the stream that has it.
-    """
-    assert isinstance(attention, MultiHeadAttention)
-    rows = slice(head * MAX_LEN, (head + 1) * MAX_LEN)
-    for weight, read in ((attention.w_q.weight, SHARP * query), (attention.w_k.weight, key)):
-        weight[rows][: len(read)] = read
-    attention.w_v.weight[rows][: len(value)] = value
-    attention.w_o.weight[:, rows][:, : len(out)] = out.T
 
 
 def planted_sentences(n: int, seed: int) -> list[tuple[str, str]]:

@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tests.support.planting import random_model
 from transformer.analysis.interventions.questions import Question
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.run import Run, force, read
 from transformer.text.coder import SpecialTokens
@@ -87,7 +87,7 @@ def compiled(name: str) -> Compiled:
     weights = _unpacked(facts["names"], stored["places"], stored["weights"])
     size = max(len(weights["embedding"]), len(weights["unembedding"]) + 1)
     side = "tgt" if facts["causal"] else "src"
-    config = TransformerConfig(
+    model = random_model(
         src_vocab_size=0 if facts["causal"] else size,
         tgt_vocab_size=size if facts["causal"] else 0,
         n_encoder_layers=0 if facts["causal"] else facts["n_layers"],
@@ -97,14 +97,9 @@ def compiled(name: str) -> Compiled:
         d_head=facts["d_head"],
         d_ff=facts["d_ff"],
         max_len=len(weights["positions"]),
-        norm_position="none",
-        positions="learned",
-        embedding_scale=False,
         tie_generator=False,
-        bias=False,
         pad_id=-1,
     )
-    model = Transformer(config, torch.Generator().manual_seed(0))
     _load(model, side, facts["n_heads"], weights)
     coder = IdCoder(rows=size, special_tokens=SpecialTokens(None, None, None, None))
     loaded = LoadedModel(name, freeze(model), coder, coder)

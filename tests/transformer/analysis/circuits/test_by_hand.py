@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.support.planting import plant, random_model
 from tests.transformer.analysis.circuits.compiled import attention_paths
 from tests.transformer.analysis.circuits.test_circuits import assert_found
 from transformer.analysis.interventions.edits import resample, zero
@@ -15,8 +16,6 @@ from transformer.analysis.interventions.outcomes import outcomes
 from transformer.analysis.interventions.patching import DIRECTIONS, Direction, Place, pair_of, patch_grid
 from transformer.analysis.interventions.questions import Question
 from transformer.loaded import LoadedModel, freeze
-from transformer.model.config import TransformerConfig
-from transformer.model.transformer import Transformer
 from transformer.run import Run, force
 from transformer.text.coder import SpecialTokens
 from transformer.text.ids import IdCoder
@@ -39,7 +38,7 @@ def by_hand(task: str) -> LoadedModel:
 
     All other sublayers are random and write into dimensions that nothing reads.
     """
-    config = TransformerConfig(
+    model = random_model(
         src_vocab_size=N_WORDS,
         tgt_vocab_size=N_WORDS,
         d_model=WIDTH,
@@ -49,38 +48,26 @@ def by_hand(task: str) -> LoadedModel:
         n_decoder_layers=3,
         d_ff=11,
         max_len=LENGTH,
-        norm_position="none",
-        positions="learned",
         attention_scale=False,
-        embedding_scale=False,
         tie_generator=False,
-        bias=False,
         pad_id=-1,
     )
-    model = Transformer(config, torch.Generator().manual_seed(0))
+    stream = torch.eye(WIDTH)
+    words, places = stream[READ], stream[PLACES]
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if name.endswith((".w_o.weight", ".w_2.weight")):
                 weight[: UNREAD.start] = 0
-        words, places = torch.eye(N_WORDS), torch.eye(LENGTH)
         for embedding in (model.src_embedding, model.tgt_embedding):
             embedding.weight[:, : UNREAD.start] = 0
             positions = embedding.get_parameter("positions.weight")
             positions[:, : UNREAD.start] = 0
-            positions[:, PLACES] = places
-        model.src_embedding.weight[:, READ] = words
-        attention = model.get_submodule(f"decoder.layers.{LAYER}.cross_attn")
-        w_q, w_k, w_v, w_o = (attention.get_parameter(f"w_{letter}.weight") for letter in "qkvo")
-        own = slice(HEAD * N_WORDS, (HEAD + 1) * N_WORDS)
-        for weight in (w_q, w_k, w_v):
-            weight[own] = 0
-        w_o[:, own] = 0
-        w_q[own][:LENGTH, PLACES] = SHARP * places
-        w_k[own][:LENGTH, PLACES] = places if task == "copy" else places.flip(0)
-        w_v[own][:, READ] = words
-        w_o[WRITTEN, own] = words
-        model.generator.weight.zero_()
-        model.generator.weight[:, WRITTEN] = words
+            positions.add_(places)
+        model.src_embedding.weight.add_(words)
+        model.generator.weight.copy_(stream[WRITTEN])
+    attention = model.get_submodule(f"decoder.layers.{LAYER}.cross_attn")
+    looked_at = places if task == "copy" else places.flip(0)
+    plant(attention, HEAD, SHARP * places, looked_at, words, stream[WRITTEN])
     coder = IdCoder(rows=N_WORDS, special_tokens=SpecialTokens(None, BOS, None, None))
     return LoadedModel(task, freeze(model), coder, coder, start_ids=(BOS,), end_ids=())
 
