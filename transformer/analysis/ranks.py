@@ -1,4 +1,4 @@
-"""Rank correlation, and intervals by resampling."""
+"""Rank correlations, and what they and other numbers are over resampled sentences."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return means
 
 
+def kendall(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Kendall's tau-b (Kendall 1945) of two samples (n,); NaN if one is constant."""
+    upper = np.triu_indices(len(a), 1)
+    signs = [np.sign(one[:, None] - one[None])[upper] for one in (a, b)]
+    size = math.sqrt(float((signs[0] ** 2).sum() * (signs[1] ** 2).sum()))
+    return float((signs[0] * signs[1]).sum()) / size if size else math.nan
+
+
+def times_drawn(n: int, n_resamples: int, seed: int) -> NDArray[np.int64]:
+    """How often each of n rows is drawn, with replacement, in each resample: (n_resamples, n)."""
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+
+
 def mean_interval(
     values: NDArray[np.float64], *, seed: int = 0, level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -40,7 +53,6 @@ def mean_interval(
     """
     n = len(values)
     flat = values.reshape(n, -1)
-    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES)
-    means = (counts @ flat) / n  # (resamples, ...)
+    means = (times_drawn(n, N_RESAMPLES, seed) @ flat) / n  # (resamples, ...)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low.reshape(values.shape[1:]), high.reshape(values.shape[1:])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.analysis.alignment.links import Link
+from transformer.analysis.ranks import times_drawn
 
 N_RESAMPLES = 10_000
 _LINK = re.compile(r"([0-9]{1,9})([-?p])([0-9]{1,9})")
@@ -128,8 +129,7 @@ def _counts(found: Sequence[AbstractSet[Link]], gold: Sequence[Gold]) -> NDArray
 
 def _resampled(counts: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """The counts over all pairs, and over each resample of them: (1 + N_RESAMPLES, 4)."""
-    n = len(counts)
-    times = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES)
+    times = times_drawn(len(counts), N_RESAMPLES, seed)
     summed: NDArray[np.int64] = np.vstack([counts.sum(axis=0), times @ counts])
     return summed
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.analysis.ranks import rank_correlation
+from transformer.analysis.ranks import kendall, rank_correlation
 
 Scores = NDArray[np.float64]
 N_PERMUTATIONS = 1000
@@ -39,14 +38,6 @@ def agreement(scores: Scores, reference: Scores, *, seed: int = 0) -> Agreement:
     return Agreement(
         kendall(scores, reference), rank_correlation(scores, reference), (float(low), float(high))
     )
-
-
-def kendall(a: Scores, b: Scores) -> float:
-    """Kendall's tau-b of two samples (n,); NaN if one is constant."""
-    upper = np.triu_indices(len(a), 1)
-    signs = [np.sign(one[:, None] - one[None])[upper] for one in (a, b)]
-    size = math.sqrt(float((signs[0] ** 2).sum() * (signs[1] ** 2).sum()))
-    return float((signs[0] * signs[1]).sum()) / size if size else math.nan
 
 
 def auroc(positive: Scores, negative: Scores) -> float:

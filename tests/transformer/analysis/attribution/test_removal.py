@@ -11,10 +11,11 @@ import pytest
 from tests.support.models import tiny_model
 from tests.support.perturbed import perturbed
 from transformer.analysis.attribution import removal
-from transformer.analysis.attribution.agreement import agreement, auroc, kendall
+from transformer.analysis.attribution.agreement import agreement, auroc
 from transformer.analysis.attribution.removal import Removals
 from transformer.analysis.interventions.knock_outs import input_words, word_effects
 from transformer.analysis.interventions.questions import word_questions
+from transformer.analysis.ranks import kendall
 from transformer.run import run_sentence
 
 
@@ -66,15 +67,6 @@ def test_a_curve_begins_with_the_run_and_continues_with_the_knock_outs() -> None
     assert steps == [(4, 8)]
     own.curve([2, 0, 1])
     assert len(steps) == 1  # nothing is computed twice
-
-
-def test_kendall_counts_pairs_and_corrects_for_ties() -> None:
-    a, b = np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4])
-    assert kendall(a, b) == pytest.approx(4 / 6)
-    assert kendall(a, -a) == -1
-    # Kendall 1945: 4 agreeing pairs of 6, one tied in b alone, one disagreeing
-    assert kendall(a, np.array([1.0, 3, 2, 3])) == pytest.approx((4 - 1) / np.sqrt(6 * 5))
-    assert np.isnan(kendall(a, np.ones(4)))
 
 
 def test_the_band_of_random_orders_is_that_of_all_orders() -> None:

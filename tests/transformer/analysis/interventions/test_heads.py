@@ -19,7 +19,6 @@ from transformer.analysis.interventions.heads import (
 )
 from transformer.analysis.interventions.outcomes import outcomes
 from transformer.analysis.interventions.questions import suppressed_ids, word_questions
-from transformer.analysis.ranks import mean_interval, rank_correlation
 from transformer.run import run_sentence
 
 TEXT, OTHER = "Yesterday I saw the dog.", "The cat saw a dog yesterday."
@@ -86,18 +85,3 @@ def test_over_a_corpus_effects_are_per_sentence_and_token() -> None:
     run = run_sentence(loaded, *pairs[0])
     alone = head_effects(loaded, run, word_questions(loaded, run), switch).sum(dim=1) / len(run.steps)
     np.testing.assert_allclose(effects[0], alone.numpy(), atol=1e-5)
-
-
-def test_rank_correlation_and_intervals() -> None:
-    a = np.array([3.0, 1.0, 2.0, 2.0])
-    assert rank_correlation(a, a**3) == pytest.approx(1)
-    assert rank_correlation(a, -a) == pytest.approx(-1)
-    assert rank_correlation(a, np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(-0.3162, abs=1e-4)
-    assert np.isnan(rank_correlation(a, np.ones(4)))
-    values = np.random.default_rng(5).normal(2.0, 1.0, (400, 3))
-    low, high = mean_interval(values)
-    assert ((low < values.mean(axis=0)) & (values.mean(axis=0) < high)).all()
-    expected = 2 * 1.96 * values.std(axis=0) / 20
-    np.testing.assert_allclose(high - low, expected, rtol=0.1)
-    again = mean_interval(values)
-    assert (low == again[0]).all()
