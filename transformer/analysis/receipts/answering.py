@@ -88,7 +88,7 @@ def fingerprint(model: Transformer) -> str:
 
 def _check(inquiry: Inquiry) -> None:
     if inquiry.parts not in HOW:
-        raise EditError(f"There are no numbers for {inquiry.parts!r}: ask for {', '.join(PARTS)}.")
+        raise EditError(f"Nothing is computed for {inquiry.parts!r}: ask for {', '.join(PARTS)}.")
     if inquiry.how not in HOW[inquiry.parts]:
         raise EditError(
             f"The numbers for {inquiry.parts} can't be computed by {inquiry.how!r}: choose one of "
