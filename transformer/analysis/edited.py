@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.analysis.interventions.questions import logit_row, suppressed_ids
 from transformer.decoding.greedy import next_token_probabilities
 from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
@@ -69,16 +70,10 @@ def effect_of(loaded: LoadedModel, run: Run, edits: Mapping[str, Edit]) -> Effec
     change = float((output - own).norm() / own.norm())
     if not run.steps:
         return Effect(change, torch.empty(0))
-    decoded = 0 if run.decoder_input is None else len(run.target_ids) - len(run.target.ids) - 1
-    rows = torch.tensor([decoded + step.position for step in run.steps])
+    rows = torch.tensor([logit_row(run, step) for step in range(len(run.steps))])
     ids = torch.tensor([step.token_id for step in run.steps])
-    probabilities = next_token_probabilities(output[rows], _suppressed(loaded, run))
+    probabilities = next_token_probabilities(output[rows], suppressed_ids(loaded, run))
     return Effect(change, probabilities.gather(1, ids[:, None])[:, 0])
-
-
-def _suppressed(loaded: LoadedModel, run: Run) -> Sequence[int]:
-    coder = loaded.source if run.decoder_input is None else loaded.target
-    return coder.special_tokens.suppressed
 
 
 def without_positions(config: TransformerConfig) -> dict[str, Edit]:
