@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer.analysis.attention_maps import MODULES
 from transformer.analysis.interventions.edits import held
 from transformer.analysis.interventions.heads import HeadPlace, Switch, head_places
-from transformer.analysis.interventions.outcomes import OnProgress, Variant, outcomes
+from transformer.analysis.interventions.outcomes import OnProgress, Variant, falls
 from transformer.analysis.interventions.questions import Question
 from transformer.analysis.residual import addition_path
 from transformer.loaded import LoadedModel
@@ -40,9 +40,8 @@ def direct_effects(
     is_direct = [has_direct_path(config, place) for place in head_places(config)]
     places = [place for place in head_places(config) if has_direct_path(config, place)]
     variants = [variant for place in places for variant in _variants(config, run, place, switch)]
-    own, *others = outcomes(loaded, run, [{}, *variants], questions, on_progress)
     effects = torch.full((len(is_direct), len(questions)), math.nan, dtype=torch.float64)
-    effects[is_direct] = own - torch.stack(others).unflatten(0, (-1, switch.n_draws)).mean(dim=1)
+    effects[is_direct] = falls(loaded, run, variants, questions, on_progress, n_draws=switch.n_draws)
     return effects
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from transformer.analysis.attention_maps import MODULES, Attention
 from transformer.analysis.interventions.edits import mean, resample
-from transformer.analysis.interventions.outcomes import OnProgress, Variant, outcomes
+from transformer.analysis.interventions.outcomes import OnProgress, Variant, falls, outcomes
 from transformer.analysis.interventions.questions import Question
 from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
@@ -131,8 +131,7 @@ def head_effects(
     """
     places = head_places(loaded.model.config)
     variants = [variant for place in places for variant in switch.off([place])]
-    own, *others = outcomes(loaded, run, [{}, *variants], questions, on_progress)
-    return own - torch.stack(others).unflatten(0, (-1, switch.n_draws)).mean(dim=1)
+    return falls(loaded, run, variants, questions, on_progress, n_draws=switch.n_draws)
 
 
 def answers_with_k_heads(

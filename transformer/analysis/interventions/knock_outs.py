@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.attention_maps import Words, words_of
-from transformer.analysis.interventions.outcomes import OnProgress, Variant, outcomes
+from transformer.analysis.interventions.outcomes import OnProgress, Variant, falls
 from transformer.analysis.interventions.questions import Question
 from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
@@ -78,10 +78,7 @@ def word_effects(
         for positions in words
         for _ in range(n_draws)
     ]
-    own, *others = outcomes(loaded, run, [{}, *variants], questions, on_progress)
-    if not others:
-        return torch.empty(0, len(questions), dtype=torch.float64)
-    return own - torch.stack(others).unflatten(0, (-1, n_draws)).mean(dim=1)
+    return falls(loaded, run, variants, questions, on_progress, n_draws=n_draws)
 
 
 def without_tokens(

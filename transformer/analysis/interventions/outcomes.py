@@ -58,6 +58,24 @@ def outcomes(
     return answers
 
 
+def falls(
+    loaded: LoadedModel,
+    run: Run,
+    variants: Sequence[Variant],
+    questions: Sequence[Question],
+    on_progress: OnProgress | None = None,
+    *,
+    n_draws: int = 1,
+) -> Tensor:
+    """How much each answer falls from the run's own, in the mean of each `n_draws` variants: (n, questions).
+
+    float64; without variants, n is 0. A batch rounds otherwise than a single run, so the run itself is the
+    first variant.
+    """
+    answers = outcomes(loaded, run, [{}, *variants], questions, on_progress)
+    return answers[0] - answers[1:].unflatten(0, (len(variants) // n_draws, n_draws)).mean(dim=1)
+
+
 @torch.inference_mode()
 def forward(loaded: LoadedModel, run: Run, variants: Sequence[Variant]) -> Tensor:
     """The last output of each variant, as one batch: (variants, T, V or D).

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from transformer.analysis.attention_maps import attention_maps, closed_cells
 from transformer.analysis.interventions.heads import Ablation, HeadPlace
 from transformer.analysis.interventions.knock_outs import input_stack, input_words, without_tokens
+from transformer.analysis.interventions.outcomes import falls
 from viz.figures.attention import attention_heatmap
 from viz.figures.grids import signed_grid
 from viz.figures.numbers import number
@@ -19,7 +20,6 @@ from viz.pages.learn.lessons.computed.contest import (
     examined_heads,
     head_name,
     lead_losses,
-    leads_by,
     on_board,
     output_without,
     pictured,
@@ -67,9 +67,8 @@ def word_losses(subject: Subject) -> list[float | None]:
             for span, one in zip(spans, is_asked, strict=True)
             if one
         ]
-        own, *others = leads_by(subject, contest.question, [{}, *variants])
-        found = iter(others)
-        return [own - next(found) if one else None for one in is_asked]
+        found = iter(falls(loaded, run, variants, [contest.question])[:, 0].tolist())
+        return [next(found) if one else None for one in is_asked]
 
     return subject.kept("word losses", losses)
 

@@ -17,8 +17,8 @@ from transformer.analysis.interventions.outcomes import (
     MOST_LOGITS,
     MOST_ROWS,
     Variant,
+    falls,
     forward,
-    outcomes,
 )
 from transformer.analysis.interventions.questions import Question, logit_row
 from viz.pages.learn.lessons.computed.written import written_of
@@ -72,8 +72,8 @@ def losses_by(subject: Subject, variants: Sequence[Variant]) -> NDArray[np.float
     if place.step is not None:
         token_id = run.steps[place.step].token_id
         question = Question(place.token, (logit_row(run, place.step),), (token_id,))
-        own, *others = outcomes(subject.loaded, run, [{}, *variants], [question])[:, 0].tolist()
-        return own - np.array(others, dtype=np.float64)
+        fallen: NDArray[np.float64] = falls(subject.loaded, run, variants, [question])[:, 0].numpy()
+        return fallen
     own, *others = torch.cat([batch[:, place.row] for batch in outputs(subject, [{}, *variants])])
     return np.array([float((other - own).norm() / own.norm()) for other in others], dtype=np.float64)
 

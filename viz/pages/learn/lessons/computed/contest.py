@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transformer.analysis.attention_maps import ATTENTION_LABELS, attention_maps, attentions
 from transformer.analysis.interventions.edited_model import rewritten
 from transformer.analysis.interventions.heads import Ablation, HeadPlace, Switch
-from transformer.analysis.interventions.outcomes import Variant, outcomes
+from transformer.analysis.interventions.outcomes import Variant, falls, outcomes
 from transformer.analysis.interventions.questions import Question, logit_row, suppressed_ids, text_of
 from viz.pages.learn.lessons.computed.ablation import examined_layers, outputs
 from viz.pages.learn.lessons.computed.written import possible_steps
@@ -125,13 +125,7 @@ def _decided(subject: Subject) -> Contest:
     best = int(lost.argmax() if lost.isfinite().any() else (left / lead.clamp_min(1e-9)).argmin())
     step = steps[best % len(steps)]
     question = against(subject, step, int(rival[best]))
-    return Contest(step, question, leads_by(subject, question, [{}])[0])
-
-
-def leads_by(subject: Subject, question: Question, variants: Sequence[Variant]) -> list[float]:
-    """The lead in each variant of the run."""
-    found: list[float] = outcomes(subject.loaded, subject.run, variants, [question])[:, 0].tolist()
-    return found
+    return Contest(step, question, float(outcomes(subject.loaded, subject.run, [{}], [question])))
 
 
 def lead_losses(subject: Subject, contest: Contest, how: Ablation = "zero") -> NDArray[np.float64]:
@@ -139,8 +133,9 @@ def lead_losses(subject: Subject, contest: Contest, how: Ablation = "zero") -> N
 
     def losses() -> NDArray[np.float64]:
         variants = [off(subject, [place], how) for place in examined_heads(subject)]
-        own, *others = leads_by(subject, contest.question, [{}, *variants])
-        return own - np.array(others)
+        found = falls(subject.loaded, subject.run, variants, [contest.question])
+        fallen: NDArray[np.float64] = found[:, 0].numpy()
+        return fallen
 
     return subject.kept(f"lead losses {contest.question} {how}", losses)
 
