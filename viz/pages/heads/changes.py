@@ -15,13 +15,12 @@ from viz.figures.head_roles import head_scatter
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.pages.heads.one_head import draw_head
-from viz.pages.heads.points import pick_point
+from viz.pages.heads.points import pick_point, pick_row
 from viz.pages.heads.session import choose_head, chosen_head, place_of, uploaded
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import escaped, refused
 from viz.session import current_theme
 
-_TABLE = "heads_changes"
 ALTERED = 0.01
 """A change below this is a matter of rounding."""
 
@@ -99,13 +98,6 @@ def _points(changes: Sequence[HeadChange], head: HeadRoles) -> None:
 
 
 def _table(changes: Sequence[HeadChange]) -> None:
-    table = pd.DataFrame([_row(one) for one in changes])
-
-    def choose() -> None:
-        chosen = st.session_state[_TABLE]["selection"]["rows"]
-        if chosen:
-            choose_head(changes[chosen[0]].after)
-
     numbers = {
         name: st.column_config.NumberColumn(format="%.3f", help=about)
         for name, about in (
@@ -114,14 +106,12 @@ def _table(changes: Sequence[HeadChange]) -> None:
             ("role change", "Largest difference of any role's score."),
         )
     }
-    st.dataframe(
-        table,
-        key=_TABLE,
-        hide_index=True,
-        height=390,
-        on_select=choose,
-        selection_mode="single-row",
-        column_config={"head": st.column_config.TextColumn(pinned=True), **numbers},
+    pick_row(
+        pd.DataFrame([_row(one) for one in changes]),
+        [one.after for one in changes],
+        choose_head,
+        key="heads_changes",
+        columns={"head": st.column_config.TextColumn(pinned=True), **numbers},
     )
     st.caption("What changed most is first. Click a row to see the head below.")
 

@@ -1,10 +1,11 @@
-"""A figure whose points can be clicked."""
+"""A figure whose points can be clicked, and a table whose rows can."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -54,3 +55,29 @@ def pick_point(
     with st.container(horizontal=True):
         st.caption(caption, width="stretch")
         save_menu(lambda: figure, name=name, key=f"{key}_save")
+
+
+def pick_row(
+    table: pd.DataFrame,
+    items: Sequence[Item],
+    choose: Callable[[Item], None],
+    *,
+    key: str,
+    columns: dict[str, Any],
+) -> None:
+    """Draw a table with one row per item; `choose` is called with the clicked item, from a callback."""
+
+    def clicked() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        if rows:
+            choose(items[rows[0]])
+
+    st.dataframe(
+        table,
+        key=key,
+        hide_index=True,
+        height=390,
+        on_select=clicked,
+        selection_mode="single-row",
+        column_config=columns,
+    )

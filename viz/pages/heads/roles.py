@@ -19,7 +19,7 @@ from viz.figures.export import file_name
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.heads.one_head import draw_head
-from viz.pages.heads.points import pick_point
+from viz.pages.heads.points import pick_point, pick_row
 from viz.pages.heads.session import choose_head, chosen_head, place_of
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import escaped
@@ -30,7 +30,6 @@ from viz.widgets import pick
 
 FEW_SENTENCES = 200
 """Fewer sentences than this give wide intervals."""
-_TABLE = "heads_table"
 
 
 @st.fragment
@@ -103,13 +102,6 @@ def first_axes(measured: Sequence[Role]) -> tuple[Role, Role]:
 
 
 def _table(report: HeadReport, rows: Sequence[HeadRoles]) -> None:
-    table = roles_table(report, rows)
-
-    def choose() -> None:
-        chosen = st.session_state[_TABLE]["selection"]["rows"]
-        if chosen:
-            choose_head(rows[chosen[0]])
-
     numbers = {
         name: st.column_config.NumberColumn(format="%.2f", help=about)
         for name, about in (
@@ -119,20 +111,13 @@ def _table(report: HeadReport, rows: Sequence[HeadRoles]) -> None:
             ("random", "The same head of a model with random weights."),
         )
     }
-    st.dataframe(
-        table,
-        key=_TABLE,
-        hide_index=True,
-        height=390,
-        on_select=choose,
-        selection_mode="single-row",
-        column_config={
-            "head": st.column_config.TextColumn(pinned=True, help="Attention, layer and head, from 0."),
-            "role": st.column_config.TextColumn(help="Its main learned role."),
-            "also": st.column_config.TextColumn(help="Other roles that it has learned."),
-            **numbers,
-        },
-    )
+    columns = {
+        "head": st.column_config.TextColumn(pinned=True, help="Attention, layer and head, from 0."),
+        "role": st.column_config.TextColumn(help="Its main learned role."),
+        "also": st.column_config.TextColumn(help="Other roles that it has learned."),
+        **numbers,
+    }
+    pick_row(roles_table(report, rows), rows, choose_head, key="heads_table", columns=columns)
     with st.container(horizontal=True):
         st.caption(
             "Click a column's name to sort, a row to see the head below. “none” is an answer: no role "
