@@ -109,7 +109,7 @@ def _reason_head(subject: Subject) -> str:
     place, shares = best_head(subject), _shares(subject, _heads(subject), "noising")
     name = head_name(place)
     return (
-        f"{name[0].upper()}{name[1:]}: its output alone goes {number(float(shares.max()), 2)} of the way, "
+        f"{name.capitalize()}: its output alone goes {number(float(shares.max()), 2)} of the way, "
         f"the median head's {number(float(np.median(shares)), 2)}. As far as this patch moves the answer, "
         "the answer **needed** what the head brings here. That it is enough is not shown yet."
     )

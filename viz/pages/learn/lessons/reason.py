@@ -20,6 +20,7 @@ from viz.pages.learn.lessons.computed.contest import (
     examined_heads,
     head_name,
     lead_losses,
+    lead_question,
     on_board,
     output_without,
     pictured,
@@ -27,12 +28,9 @@ from viz.pages.learn.lessons.computed.contest import (
     undecided,
 )
 from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
-from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion, TokenQuestion
+from viz.pages.learn.lessons.format.questions import CellQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
-
-MOST_LEAD = 1_000.0
-"""Largest lead, in logits, that can be typed."""
 
 
 def _own(subject: Subject) -> str:
@@ -120,7 +118,7 @@ def _asks_picture(subject: Subject) -> str:
     weight = float(maps.values[0, place.head, query, key])
     first = head_name(place)
     return (
-        f"{first[0].upper()}{first[1:]} has the sharpest picture of that word: "
+        f"{first.capitalize()} has the sharpest picture of that word: "
         f"the row of {quoted(maps.query_tokens[query])} gives it a weight of {weight:.0%}. "
         f"{_own(subject)} leads by {number(decided(subject).lead, 2)} logits. By how many does it lead when "
         "this head puts out zeros? (Below 0, the other word is ahead.)"
@@ -157,7 +155,7 @@ def _picture(subject: Subject, place: HeadPlace) -> Shown:
     return Shown(
         f"Without {name}: **{number(lead_without(subject, place), 2)}** logits, and the model writes "
         f"{quoted(output_without(subject, [place]), 200)}.",
-        (Figure(draw, f"{name[0].upper()}{name[1:]}.", "lesson-reason-head"),),
+        (Figure(draw, f"{name.capitalize()}.", "lesson-reason-head"),),
     )
 
 
@@ -166,7 +164,7 @@ def _reason_head(subject: Subject) -> str:
     name, shown = head_name(place), convincing(subject)[0]
     shown_loss = decided(subject).lead - lead_without(subject, shown)
     return (
-        f"{name[0].upper()}{name[1:]} costs {number(float(losses.max()), 2)} logits; the median head costs "
+        f"{name.capitalize()} costs {number(float(losses.max()), 2)} logits; the median head costs "
         f"{number(float(np.median(losses)), 2)}. "
         + (
             "Here it is the head with the sharpest picture too. That it is the reason you know only now. "
@@ -239,16 +237,10 @@ LESSON = Lesson(
             "The picture that convinces",
             "Somebody shows you a head that looks at exactly that word, from another one, and says: this is "
             "how the model knows. Then let us take the head away: its output is set to zero.",
-            NumberQuestion(
+            lead_question(
                 name="picture",
                 asks=_asks_picture,
                 answer=lambda subject: lead_without(subject, convincing(subject)[0]),
-                unit="logits of lead",
-                least=-MOST_LEAD,
-                most=lambda _: MOST_LEAD,
-                step=0.1,
-                within=0.5,
-                share=0.1,
                 reason=_reason_picture,
             ),
             lambda subject: _picture(subject, convincing(subject)[0]),
@@ -285,19 +277,13 @@ LESSON = Lesson(
             "A head cannot put out nothing: later layers read some vector in its place. So far that was "
             "zero. It may as well be the head's mean over all tokens of this run, which says nothing about "
             "any one of them.",
-            NumberQuestion(
+            lead_question(
                 name="mean",
                 asks=lambda subject: (
                     f"Take the head that costs most with zeros. By how many logits does {_own(subject)} lead "
                     "when that head's output is its mean instead?"
                 ),
                 answer=lambda subject: lead_without(subject, costliest(subject), "mean"),
-                unit="logits of lead",
-                least=-MOST_LEAD,
-                most=lambda _: MOST_LEAD,
-                step=0.1,
-                within=0.5,
-                share=0.1,
                 reason=_reason_mean,
             ),
             contrast=Contrast("Replace by", {"zeros": _by("zero"), "the mean": _by("mean")}),

@@ -10,16 +10,15 @@ from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.contest import (
     board_rows,
     head_name,
+    lead_question,
     on_board,
     output_without,
     undecided,
 )
 from viz.pages.learn.lessons.computed.pairs import HeadPair, head_pair
 from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
-from viz.pages.learn.lessons.format.questions import CellQuestion, ChoiceQuestion, NumberQuestion
+from viz.pages.learn.lessons.format.questions import CellQuestion, ChoiceQuestion
 from viz.pages.learn.lessons.format.subject import Subject
-
-MOST_LEAD = 1_000.0
 
 
 def _pair(subject: Subject) -> HeadPair:
@@ -47,10 +46,6 @@ def _rival(subject: Subject) -> str:
     return quoted(_pair(subject).contest.question.rival)
 
 
-def _sentence(name: str) -> str:
-    return f"{name[0].upper()}{name[1:]}"
-
-
 def _reason_alone(subject: Subject) -> str:
     pair = _pair(subject)
     return (
@@ -63,10 +58,11 @@ def _reason_alone(subject: Subject) -> str:
 def _reason_second(subject: Subject) -> str:
     pair = _pair(subject)
     return (
-        f"{_sentence(head_name(pair.second))}: alone it costs {number(pair.second_loss, 2)} logits; once the "
-        f"first is off it costs {number(pair.joint_loss - pair.first_loss, 2)}. As long as one of the two is "
-        "there, it makes up for part of what the other brings, so the loss shows only when both are missing. "
-        "A head that steps in for another is called a **backup**, and what then happens **self-repair**."
+        f"{head_name(pair.second).capitalize()}: alone it costs {number(pair.second_loss, 2)} logits; once "
+        f"the first is off it costs {number(pair.joint_loss - pair.first_loss, 2)}. As long as one of the "
+        "two is there, it makes up for part of what the other brings, so the loss shows only when both are "
+        "missing. A head that steps in for another is called a **backup**, and what then happens "
+        "**self-repair**."
     )
 
 
@@ -135,16 +131,10 @@ LESSON = Lesson(
                 f"{number(_pair(subject).contest.lead, 2)} logits. One head is switched off: "
                 f"{head_name(_pair(subject).first)}. Its output is set to zero."
             ),
-            NumberQuestion(
+            lead_question(
                 name="alone",
                 asks=lambda subject: f"By how many logits does {_own(subject)} lead without this head?",
                 answer=lambda subject: _pair(subject).contest.lead - _pair(subject).first_loss,
-                unit="logits of lead",
-                least=-MOST_LEAD,
-                most=lambda _: MOST_LEAD,
-                step=0.1,
-                within=0.5,
-                share=0.1,
                 reason=_reason_alone,
             ),
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +16,11 @@ from transformer.analysis.interventions.outcomes import Variant, falls, outcomes
 from transformer.analysis.interventions.questions import Question, logit_row, suppressed_ids, text_of
 from viz.pages.learn.lessons.computed.ablation import examined_layers, outputs
 from viz.pages.learn.lessons.computed.written import possible_steps
+from viz.pages.learn.lessons.format.questions import NumberQuestion, Text
 from viz.pages.learn.lessons.format.subject import Subject
 
+MOST_LEAD = 1_000.0
+"""Largest lead, in logits, that can be typed."""
 WORDLESS = "This model has no generator: it writes no word to ask about. Choose another model in the sidebar."
 UNDECIDED = (
     "The model would have chosen none of these words itself, so there is no decision to take apart. Type "
@@ -138,6 +141,24 @@ def lead_losses(subject: Subject, contest: Contest, how: Ablation = "zero") -> N
         return fallen
 
     return subject.kept(f"lead losses {contest.question} {how}", losses)
+
+
+def lead_question(
+    name: str, asks: Text, answer: Callable[[Subject], float], reason: Callable[[Subject], str]
+) -> NumberQuestion:
+    """Asks for the lead that the word has in a changed run."""
+    return NumberQuestion(
+        name=name,
+        asks=asks,
+        answer=answer,
+        unit="logits of lead",
+        least=-MOST_LEAD,
+        most=lambda _: MOST_LEAD,
+        step=0.1,
+        within=0.5,
+        share=0.1,
+        reason=reason,
+    )
 
 
 def board_rows(subject: Subject) -> list[str]:
