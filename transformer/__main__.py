@@ -1,4 +1,4 @@
-"""The command line: python -m transformer train, translate, evaluate, inspect and trace."""
+"""The command line: python -m transformer train, translate, evaluate, inspect, trace, why, analyze, align."""
 
 from __future__ import annotations
 
