@@ -23,10 +23,9 @@ def moved_values(
 
     None in a model that does not transpose heads back before W_O: there no row of W_O belongs to one head.
     """
-    module = _module(model, record)
-    if not module.transposed:
+    if not _module(model, record).transposed:
         return None
-    moved: NDArray[np.float32] = _through_w_o(module, record, head, sentence).numpy()
+    moved: NDArray[np.float32] = through_w_o(model, record, head, sentence).numpy()
     return moved
 
 
@@ -34,10 +33,9 @@ def moved_lengths(
     model: Transformer, record: AttentionRecord, sentence: int = 0
 ) -> NDArray[np.float32] | None:
     """The norms of `moved_values` for every head: (H, K)."""
-    module = _module(model, record)
-    if not module.transposed:
+    if not _module(model, record).transposed:
         return None
-    lengths = [_through_w_o(module, record, head, sentence).norm(dim=-1) for head in range(record.q.shape[1])]
+    lengths = [through_w_o(model, record, head, sentence).norm(dim=-1) for head in range(record.q.shape[1])]
     stacked: NDArray[np.float32] = torch.stack(lengths).numpy()
     return stacked
 
@@ -49,8 +47,9 @@ def _module(model: Transformer, record: AttentionRecord) -> MultiHeadAttention:
 
 
 @torch.inference_mode()
-def _through_w_o(module: MultiHeadAttention, record: AttentionRecord, head: int, sentence: int) -> Tensor:
+def through_w_o(model: Transformer, record: AttentionRecord, head: int, sentence: int = 0) -> Tensor:
+    """`moved_values` of a model that transposes its heads back, as a float32 tensor on the CPU: (K, D)."""
     shared = record.q.shape[1] // record.v.shape[1]  # query heads per value head
-    width = record.v.shape[-1]
-    rows = module.w_o.weight[:, head * width : (head + 1) * width].float().cpu()  # (D, d_head)
+    own = slice(head * record.v.shape[-1], (head + 1) * record.v.shape[-1])
+    rows = _module(model, record).w_o.weight[:, own].float().cpu()  # (D, d_head)
     return record.v[sentence, head // shared].float() @ rows.T

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.analysis.attention_maps import MODULES, Attention
-from transformer.model.attention import MultiHeadAttention
+from transformer.analysis.attention_maps import MODULES, Attention, attention_record
+from transformer.analysis.moved import through_w_o
 from transformer.model.config import TransformerConfig
 from transformer.model.normalization import LayerNorm, RMSNorm, UnbiasedLayerNorm
 from transformer.model.trace import Trace
@@ -74,8 +74,7 @@ def parts_by_block(
     Raises:
         UntransposedError: for a model that merges its heads untransposed.
     """
-    stack, name = MODULES[attention]
-    record = trace.attention(stack, layer, name)
+    record = attention_record(trace, attention, layer)
     weights = record.weights[sentence].float()  # (H, Q, K)
     heads = head_values(model, trace, attention, layer, sentence)  # (H, K, D)
     before, after = _stream_paths(attention, layer)
@@ -95,14 +94,10 @@ def head_values(
     Raises:
         UntransposedError: for a model that merges its heads untransposed.
     """
-    stack, name = MODULES[attention]
-    module = model.get_submodule(f"{stack}.layers.{layer}.{name}")
-    assert isinstance(module, MultiHeadAttention)
     check_transposed(model.config)
-    v = trace.attention(stack, layer, name).v[sentence].float()  # (n_kv_heads, K, d_head)
-    v = v.repeat_interleave(module.n_heads // module.n_kv_heads, dim=0)
-    w_o = module.w_o.weight.detach().float().cpu().unflatten(1, (module.n_heads, -1))  # (D, H, d_head)
-    return torch.einsum("hkd,ohd->hko", v, w_o)
+    record = attention_record(trace, attention, layer)
+    n_heads = record.weights.shape[1]
+    return torch.stack([through_w_o(model, record, head, sentence) for head in range(n_heads)])
 
 
 def _stream_paths(attention: Attention, layer: int) -> tuple[str, str]:
