@@ -9,6 +9,7 @@ from tests.pages.app import open_app, press, texts
 from tests.pages.figures import array, trace
 from tests.pages.offered import offer
 from tests.support.kinds import KINDS
+from transformer.analysis.interventions.corpus import corpus_effects
 from transformer.analysis.interventions.heads import Switch, head_effects, head_places
 from transformer.analysis.interventions.questions import against_next_best, word_questions
 from transformer.checkpoints.folder import open_saved
@@ -61,6 +62,22 @@ def test_a_head_switched_off_changes_the_translation() -> None:
     assert any(text != translation for text in outputs[outputs.index(translation) + 1 :])
     changes = array(trace(app, "why_switched", "change of log-probability (nats)")["y"])
     assert changes.min() < -1
+
+
+def test_over_many_sentences_heads_have_intervals() -> None:
+    app = open_app("why", text=TEXT, ablation="zeros")
+    (button,) = (one for one in app.button if one.key == "why_many")
+    assert button.label.startswith("Measure on ")
+    app.file_uploader(key="why_file").upload(
+        "mine.tsv", b"The cat sees the dog.\tIl gatto vede il cane.\nI see you.\n", "text/plain"
+    ).run()
+    press(app, "Measure on 2 sentences")
+    table = app.dataframe[1].value
+    pairs = [("The cat sees the dog.", "Il gatto vede il cane."), ("I see you.", "")]
+    loaded = open_saved("toy-en-it")
+    effects = corpus_effects(loaded, pairs, Switch(loaded, "zero")).mean(axis=0)
+    np.testing.assert_allclose(table["mean"], np.sort(effects)[::-1], atol=1e-5)
+    assert (table["from"] <= table["mean"] + 1e-9).all()
 
 
 def test_a_model_that_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

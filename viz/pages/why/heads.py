@@ -30,6 +30,7 @@ from viz.pages.shared.attention_view import keep
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.many import many_part
 from viz.pages.why.receipt import save_receipt
 from viz.pages.why.switching import switch_off
 from viz.run_figures.interventions import kept_heads_figure
@@ -71,6 +72,7 @@ def heads_section(asked: Asked) -> None:
         _opened(asked, place, float(alone[places.index(place)]))
     _kept_heads(asked, how, reference, places, alone)
     _agreement(asked, how, reference, alone)
+    many_part(asked, how, reference)
 
 
 def _reference(asked: Asked) -> list[Run]:

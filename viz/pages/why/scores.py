@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.attention_maps import MODULES, attention_record, attentions, n_layers
+from transformer.analysis.attention_maps import attention_record
 from transformer.analysis.interventions.heads import HeadPlace
-from transformer.analysis.ledgers.logit import output_stack
 from transformer.analysis.ledgers.score import ScoreLedger, score_ledger
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked
+from viz.pages.why.query import pick_query
 from viz.run_figures.ledgers import DIVISIONS, Division, difference, score_figure, score_sums
-from viz.widgets import follow_default, pick, pick_attention, pick_button, pick_token
+from viz.widgets import follow_default, pick_button, pick_token
 
 PARTS: list[Division] = ["sublayer", "head"]
 
@@ -43,26 +43,12 @@ def score_part(asked: Asked) -> None:
 
 def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
     """Draw the pickers of head, query and key."""
-    trace = asked.run.trace
-    attention = pick_attention(attentions(trace), preferred="cross", key="score_attention")
-    columns = st.columns([1, 1, 2, 2])
-    layer = pick(columns[0].selectbox, "Layer", range(n_layers(trace, attention)), key="score_layer")
-    record = attention_record(trace, attention, layer)
-    head = pick(columns[1].selectbox, "Head", range(record.weights.shape[1]), key="score_head")
-    stack = MODULES[attention][0]
-    row = asked.question.rows[0] if stack == output_stack(asked.loaded.model.config) else 0
-    follow_default("score_query", row)
-    query = pick_token(
-        columns[2].selectbox,
-        "Query: the token that looks",
-        record.query_tokens[0],
-        key="score_query",
-        default=row,
-    )
-    weights = record.weights[0, head, query]
+    place, query, (beside,) = pick_query(asked, "score", [1, 1, 2, 2])
+    record = attention_record(asked.run.trace, place.attention, place.layer)
+    weights = record.weights[0, place.head, query]
     follow_default("score_key", int(weights.argmax()))
     key = pick_token(
-        columns[3].selectbox,
+        beside.selectbox,
         "Key: the token that is looked at",
         record.key_tokens[0],
         key="score_key",
@@ -73,7 +59,7 @@ def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
         f"**{number(float(weights[key]), 3)}**; its strongest key is "
         f"{quoted(record.key_tokens[0][int(weights.argmax())])} with {number(float(weights.max()), 3)}."
     )
-    return HeadPlace(attention, layer, head), query, key
+    return place, query, key
 
 
 def _matrix(

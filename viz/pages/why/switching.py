@@ -10,17 +10,13 @@ import streamlit as st
 
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
-    MODULES,
     attention_record,
-    attentions,
-    n_layers,
 )
 from transformer.analysis.interventions.edited_model import rewritten
 from transformer.analysis.interventions.edits import row, zero
 from transformer.analysis.interventions.heads import HeadPlace, Switch, head_places
 from transformer.analysis.interventions.knock_outs import input_words, without_tokens
 from transformer.analysis.interventions.outcomes import outcomes
-from transformer.analysis.ledgers.logit import output_stack
 from transformer.analysis.residual import addition_path
 from transformer.errors import EditError
 from transformer.model.trace import Edit
@@ -34,7 +30,8 @@ from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import escaped, refused, show_text
 from viz.pages.shared.sections import SECTION
 from viz.pages.why.asked import Asked
-from viz.widgets import follow_default, pick, pick_attention, pick_token, set_choice
+from viz.pages.why.query import pick_query
+from viz.widgets import set_choice
 
 NAME = "Switch off"
 """The section's name in the page's menu."""
@@ -132,24 +129,9 @@ def _sublayers(run: Run) -> dict[str, str]:
 
 def _edited_row(asked: Asked) -> dict[str, Edit]:
     """Draw the editor of one row; empty while it is as the model computed it."""
-    trace = asked.run.trace
-    attention = pick_attention(attentions(trace), preferred="cross", key="row_attention")
-    columns = st.columns([1, 1, 2])
-    layer = pick(columns[0].selectbox, "Layer", range(n_layers(trace, attention)), key="row_layer")
-    record = attention_record(trace, attention, layer)
-    head = pick(columns[1].selectbox, "Head", range(record.weights.shape[1]), key="row_head")
-    # The row that chooses the word, where the chosen attention has it.
-    row_of_word = (
-        asked.question.rows[0] if MODULES[attention][0] == output_stack(asked.loaded.model.config) else 0
-    )
-    follow_default("row_query", row_of_word)
-    query = pick_token(
-        columns[2].selectbox,
-        "Query: the token that looks",
-        record.query_tokens[0],
-        key="row_query",
-        default=row_of_word,
-    )
+    place, query, _ = pick_query(asked, "row", [1, 1, 2])
+    attention, layer, head = place.attention, place.layer, place.head
+    record = attention_record(asked.run.trace, attention, layer)
     own = record.weights[0, head, query].numpy()
     is_open = record.mask[0, 0, query].numpy()
     table = pd.DataFrame(
