@@ -22,6 +22,8 @@ VISITS: list[tuple[str, dict[str, str]]] = [
     ("layer_norm", {}),
     ("checkpoint", {}),
     ("heads", {}),
+    ("why", {}),
+    *(("why", {"section": name}) for name in ("Came from", "Sums", "Layers")),
 ]
 
 
