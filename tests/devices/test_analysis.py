@@ -24,7 +24,7 @@ from transformer.analysis.attribution.integrated_gradients import BASELINES, int
 from transformer.analysis.attribution.pictures import came_from
 from transformer.analysis.attribution.rollout import rollout
 from transformer.analysis.attribution.source_share import source_share
-from transformer.analysis.attribution.value_norms import head_norms, kept_norms, moved_norms, value_norms
+from transformer.analysis.attribution.value_norms import moved_norms, value_norms
 from transformer.analysis.interventions.corpus import corpus_effects
 from transformer.analysis.interventions.direct import direct_effects
 from transformer.analysis.interventions.edited_model import rewritten
@@ -150,15 +150,9 @@ def of_gradients(loaded: LoadedModel, run: Run) -> list[Any]:
 def of_pictures(loaded: LoadedModel, run: Run) -> list[Any]:
     question = words(loaded, run)[-1]
     norms = [
-        numbers
+        moved_norms(loaded, run, attention, layer)
         for attention in attentions(run.trace)
         for layer in range(n_layers(run.trace, attention))
-        for numbers in (
-            head_norms(loaded, run, attention, layer),
-            moved_norms(loaded, run, attention, layer),
-            moved_norms(loaded, run, attention, layer, folded=False),
-            kept_norms(loaded, run, attention, layer),
-        )
     ]
     return [alti(loaded, run), rollout(loaded, run), value_norms(loaded, run, question), norms]
 

@@ -10,65 +10,25 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import MODULES, Attention, attention_record, attentions, n_layers
-from transformer.analysis.attribution.attention_parts import head_values, parts_by_block
+from transformer.analysis.attention_maps import MODULES, Attention, attentions, n_layers
+from transformer.analysis.attribution.attention_parts import parts_by_block
 from transformer.analysis.interventions.questions import Question
 from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack
 from transformer.run import Run
 
 
-def head_norms(loaded: LoadedModel, run: Run, attention: Attention, layer: int) -> NDArray[np.float32]:
-    """The norm of what each head moves from each key, |weight x (v W_O)|: (H, Q, K) (2020, equation 4).
-
-    Raises:
-        UntransposedError: for a model that merges its heads untransposed.
-    """
-    lengths = head_values(loaded.model, run.trace, attention, layer).norm(dim=-1)  # (H, K)
-    weights = attention_record(run.trace, attention, layer).weights[0].float()
-    norms: NDArray[np.float32] = (weights * lengths[:, None]).numpy()
-    return norms
-
-
-def moved_norms(
-    loaded: LoadedModel, run: Run, attention: Attention, layer: int, *, folded: bool = True
-) -> NDArray[np.float32]:
+def moved_norms(loaded: LoadedModel, run: Run, attention: Attention, layer: int) -> NDArray[np.float32]:
     """The norm of what all heads of a layer together move from each key: (Q, K).
 
-    Args:
-        loaded: the model.
-        run: its run.
-        attention: of the trace.
-        layer: its layer.
-        folded: apply the norm after the sum, if there is one (2021); otherwise as in 2020, equation 6.
+    A norm after the sum, if there is one, is applied to each part (2021); a single head's norms, without it
+    (2020, equation 4), are its weights times `moved_lengths`.
 
     Raises:
         UntransposedError: for a model that merges its heads untransposed.
     """
-    if not folded:
-        heads = head_values(loaded.model, run.trace, attention, layer)
-        weights = attention_record(run.trace, attention, layer).weights[0].float()
-        rows = [torch.einsum("hk,hkd->kd", weights[:, query], heads) for query in range(weights.shape[1])]
-        return torch.stack(rows).norm(dim=-1).numpy()
     blocks = parts_by_block(loaded.model, run.trace, attention, layer)
     return torch.cat([parts.moved.norm(dim=-1) for parts in blocks]).numpy()
-
-
-def kept_norms(loaded: LoadedModel, run: Run, attention: Attention, layer: int) -> NDArray[np.float32]:
-    """The norm of what each query keeps of its own: (Q,); for the mixing ratio (2021, section 3.3).
-
-    In self-attention, the stream and what attention moves from the token to itself; in cross-attention, the
-    stream.
-
-    Raises:
-        UntransposedError: for a model that merges its heads untransposed.
-    """
-    kept, start = [], 0
-    for parts in parts_by_block(loaded.model, run.trace, attention, layer):
-        own, rows = parts.stream, torch.arange(len(parts.stream))
-        kept.append((own if attention == "cross" else own + parts.moved[rows, start + rows]).norm(dim=-1))
-        start += len(own)
-    return torch.cat(kept).numpy()
 
 
 def value_norms(loaded: LoadedModel, run: Run, question: Question) -> dict[Stack, NDArray[np.float64]]:
