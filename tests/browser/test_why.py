@@ -22,7 +22,8 @@ def test_from_a_word_to_a_head_and_to_the_output_without_it(page: Page, app_url:
     settle(page)
     table.click(position={"x": 150, "y": 55})  # the first row: the head that costs most
     expect(page.get_by_text("without it the answer falls by")).to_be_visible()
-    page.get_by_role("button", name="Switch it off and write again").click()
+    expect(page.get_by_text("With zeros in its place the model writes:")).to_be_visible()
+    page.get_by_role("button", name="Switch more parts off").click()
     settle(page)
     expect(page.get_by_text("With these parts off")).to_be_visible()
     expect(page).to_have_url(re.compile("off_heads="))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import ATTENTION_LABELS
 from transformer.analysis.interventions.direct import direct_effects
+from transformer.analysis.interventions.edited_model import rewritten
 from transformer.analysis.interventions.heads import (
     ABLATIONS,
     Ablation,
@@ -24,7 +25,7 @@ from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.interventions.questions import Question
 from transformer.analysis.ranks import rank_correlation
 from transformer.run import Run
-from viz.figures.labels import visible
+from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.shared.attention_view import keep
 from viz.pages.shared.explain import computed_by, prose
@@ -65,14 +66,25 @@ def heads_section(asked: Asked) -> None:
     effects = _effects(asked, how, reference)
     alone = effects[:, 0]
     _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
-    place = _table(asked, places, effects, _direct(asked, how, reference))
-    computed_by(head_effects)
+    _head_by_head(asked, places, effects, _direct(asked, how, reference))
     save_receipt(asked, "heads", how, reference=tuple(_texts(asked)) or (asked.sentence.text,))
-    if place is not None:
-        _opened(asked, place, float(alone[places.index(place)]))
     _kept_heads(asked, how, reference, places, alone)
     _agreement(asked, how, reference, alone)
     many_part(asked, how, reference)
+
+
+@st.fragment
+def _head_by_head(
+    asked: Asked,
+    places: Sequence[HeadPlace],
+    effects: NDArray[np.float64],
+    direct: NDArray[np.float64],
+) -> None:
+    """Draw the table and the chosen head; a click redraws only these."""
+    place = _table(asked, places, effects, direct)
+    if place is not None:
+        _opened(asked, place, float(effects[places.index(place), 0]))
+    computed_by(head_effects)
 
 
 def _reference(asked: Asked) -> list[Run]:
@@ -195,15 +207,28 @@ def _shade(value: float, theme: Theme) -> str:
 
 
 def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+    """Draw what the model writes without a head, and the ways to see more of it."""
+    with st.container(border=True, key="why_without"):
         st.markdown(
-            f"**{name_of(place)}**: without it the answer falls by {number(effect, 3)} {asked.question.unit}."
+            f"**{name_of(place)}**: without it the answer falls by {number(effect, 3)} "
+            f"{asked.question.unit}. With zeros in its place the model writes:"
         )
-        if st.button("See where it looks", key="why_look", on_click=lambda: keep(_choice(place))):
-            st.switch_page(EXPLORE, query_params={})
-        label = "Switch it off and write again"
-        if st.button(label, key="why_off", on_click=switch_off, args=(asked, place)):
-            st.rerun()  # another section is outside this fragment
+        written = asked.answer(("without", place), "Writing without it", lambda _: _without(asked, place))
+        st.text(visible_in_full(written))
+        if written == asked.run.translation:
+            st.caption("The same as with it.")
+        with st.container(horizontal=True):
+            if st.button("See where it looks", key="why_look", on_click=lambda: keep(_choice(place))):
+                st.switch_page(EXPLORE, query_params={})
+            label = "Switch more parts off"
+            if st.button(label, key="why_off", on_click=switch_off, args=(asked, place)):
+                st.rerun()  # another section is outside this fragment
+
+
+def _without(asked: Asked, place: HeadPlace) -> str:
+    """The output that the model writes with a head's output set to zero."""
+    (variant,) = Switch(asked.loaded, "zero").off([place])
+    return rewritten(asked.loaded, asked.run, variant).translation
 
 
 def _choice(place: HeadPlace) -> Choice:
