@@ -20,9 +20,12 @@ def test_from_a_word_to_a_head_and_to_the_output_without_it(page: Page, app_url:
     table = page.get_by_test_id("stDataFrame").first
     expect(page.get_by_text("Does the order depend on what replaces the output?")).to_be_visible()
     settle(page)
-    table.click(position={"x": 150, "y": 55})  # the first row: the head that costs most
-    expect(page.get_by_text("without it the answer falls by")).to_be_visible()
-    expect(page.get_by_text("With zeros in its place the model writes:")).to_be_visible()
+    card = page.locator(".st-key-why_without")
+    costliest = card.inner_text()
+    table.click(position={"x": 150, "y": 90})  # the second row
+    expect(card).not_to_have_text(costliest)
+    expect(card.get_by_text("With zeros in its place the model writes:")).to_be_visible()
+    expect(page).to_have_url(re.compile("opened_head="))
     page.get_by_role("button", name="Switch more parts off").click()
     settle(page)
     expect(page.get_by_text("With these parts off")).to_be_visible()

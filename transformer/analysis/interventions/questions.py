@@ -105,9 +105,12 @@ def text_of(loaded: LoadedModel, run: Run, ids: Sequence[int]) -> str:
 
 
 def against_next_best(loaded: LoadedModel, run: Run, question: Question) -> Question:
-    """The word's first token against the most probable other one at its place."""
+    """The word's first token against the most probable one at its place that is not the same in capitals."""
     step = next(i for i in range(len(run.steps)) if logit_row(run, i) == question.rows[0])
-    rival = next(one for one in run.steps[step].top_ids if one != question.ids[0])
+    others = [one for one in run.steps[step].top_ids if one != question.ids[0]]
+    # The word in capitals is no rival, as long as there is another.
+    own = text_of(loaded, run, question.ids[:1]).casefold()
+    rival = next((one for one in others if text_of(loaded, run, [one]).casefold() != own), others[0])
     return Question(question.label, question.rows[:1], question.ids[:1], rival, text_of(loaded, run, [rival]))
 
 

@@ -118,7 +118,18 @@ def ask(sentence: SentenceRun) -> Asked | None:
     except SentenceError as error:
         refused("The two can't be compared.", error)
         return None
+    _tokens_compared(sentence, word, question)
     return Asked(sentence, questions, question, rival)
+
+
+def _tokens_compared(sentence: SentenceRun, word: Question, question: Question) -> None:
+    """Say which tokens stand for the words, where a word has several."""
+    if question.rival_id is None:
+        return
+    coder = sentence.loaded.source if sentence.run.decoder_input is None else sentence.loaded.target
+    own, other = (quoted(coder.token(index)) for index in (question.ids[0], question.rival_id))
+    if len(word.ids) > 1 or coder.decode([question.rival_id]).strip() != question.rival:
+        st.caption(f"Compared by the first token in which they differ: {own} against {other}.")
 
 
 def _word(sentence: SentenceRun, questions: Sequence[Question]) -> int:

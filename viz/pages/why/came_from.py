@@ -194,7 +194,7 @@ def _source_or_prefix(asked: Asked) -> None:
     words = [visible(one.label) for one in asked.questions]
     marked = [words[place] for place in np.flatnonzero(found.from_prefix_alone)]
     prose(
-        f"ALTI+ divides each word between the {side} and the words written before it. The gain asks more "
+        f"ALTI+ divides each word between the {side} and the words written before it. The triangles ask more "
         f"directly: how much less probable is the word without the {side}?"
     )
     named = ", ".join(map(quoted, marked))

@@ -9,32 +9,33 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from transformer.analysis.attention_maps import ATTENTION_LABELS
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, attention_record
 from transformer.analysis.interventions.direct import direct_effects
 from transformer.analysis.interventions.edited_model import rewritten
 from transformer.analysis.interventions.heads import (
     ABLATIONS,
+    N_DRAWS,
     Ablation,
     HeadPlace,
     Switch,
-    answers_with_k_heads,
     head_effects,
     head_places,
 )
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.interventions.questions import Question
+from transformer.analysis.ledgers.logit import output_stack
 from transformer.analysis.ranks import rank_correlation
 from transformer.run import Run
+from viz.address import remember, remembered
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.shared.attention_view import keep
 from viz.pages.shared.explain import computed_by, prose
-from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.few_heads import kept_heads
 from viz.pages.why.many import many_part
 from viz.pages.why.receipt import save_receipt
 from viz.pages.why.switching import switch_off
-from viz.run_figures.interventions import kept_heads_figure
 from viz.session import run_of
 from viz.text_session import examples_of
 from viz.theme import Theme
@@ -47,9 +48,11 @@ MOST_REFERENCES = 6
 NAMES: dict[Ablation, str] = {"mean": "its mean", "resample": "resampled", "zero": "zeros"}
 MEANINGS: dict[Ablation, str] = {
     "mean": "its mean output over {where}, so that it says what it always says",
-    "resample": "its output at random positions of {where}",
+    "resample": f"its output at random positions of {{where}} (the mean of {N_DRAWS} draws)",
     "zero": "zeros, which later layers never see otherwise",
 }
+OPENED = "opened_head"
+"""Name of the opened head in the address."""
 STRONGEST = 1.0
 """Effect, in nats, at which a cell has its full colour."""
 
@@ -68,8 +71,8 @@ def heads_section(asked: Asked) -> None:
     _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
     _head_by_head(asked, places, effects, _direct(asked, how, reference))
     save_receipt(asked, "heads", how, reference=tuple(_texts(asked)) or (asked.sentence.text,))
-    _kept_heads(asked, how, reference, places, alone)
     _agreement(asked, how, reference, alone)
+    kept_heads(asked, how, reference, places, alone)
     many_part(asked, how, reference)
 
 
@@ -80,10 +83,13 @@ def _head_by_head(
     effects: NDArray[np.float64],
     direct: NDArray[np.float64],
 ) -> None:
-    """Draw the table and the chosen head; a click redraws only these."""
-    place = _table(asked, places, effects, direct)
-    if place is not None:
-        _opened(asked, place, float(effects[places.index(place), 0]))
+    """Draw the chosen head and the table; a click redraws only these."""
+    named = {str(place): place for place in places}
+    default = str(places[int(effects[:, 0].argmax())])
+    name = remembered(OPENED, default, asked.sentence.choice)
+    place = named.get(name, named[default])
+    _opened(asked, place, float(effects[places.index(place), 0]))
+    _table(asked, places, effects, direct)
     computed_by(head_effects)
 
 
@@ -120,20 +126,25 @@ def _direct(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray[np
 
 
 def _summary(asked: Asked, places: Sequence[HeadPlace], effects: NDArray[np.float64], meaning: str) -> None:
-    best = int(effects.argmax())
+    best, worst = int(effects.argmax()), int(effects.argmin())
     unit = asked.question.unit
-    own = asked.own_value
     prose(
         f"Each of the {len(places)} heads is switched off alone: its output is replaced by "
         f"{meaning}. The number is **how much the answer falls**: {asked_in_words(asked)}, "
-        f"which is {number(own, 2)} {unit} in this run."
+        f"which is {number(asked.own_value, 2)} {unit} in this run."
     )
     losses = np.sort(effects.clip(0))[::-1]
     half = int(np.searchsorted(losses.cumsum(), losses.sum() / 2)) + 1
+    against = (
+        f" Against it speaks {name_of(places[worst])}: without it the answer rises by "
+        f"{number(-float(effects[worst]), 2)}."
+        if effects[worst] < 0
+        else ""
+    )
     st.markdown(
         f"**{name_of(places[best])}** costs most: {number(float(effects[best]), 2)} {unit}. The median head "
-        f"costs {number(float(np.median(effects)), 3)}; {half} of {len(places)} heads carry half of all "
-        "that is lost."
+        f"costs {number(float(np.median(effects)), 3)}; of all that single heads cost, {half} of them cost "
+        f"half.{against}"
     )
 
 
@@ -153,8 +164,8 @@ def _table(
     places: Sequence[HeadPlace],
     effects: NDArray[np.float64],
     direct: NDArray[np.float64],
-) -> HeadPlace | None:
-    """Draw the table of heads and words, sorted by the question; returns the head of the chosen cell."""
+) -> None:
+    """Draw the table of heads and words, sorted by the question; a click on a cell opens its head."""
     question = asked.question
     versus = f" rather than {visible(question.rival)}" if question.rival_id is not None else ""
     columns = [
@@ -172,13 +183,21 @@ def _table(
         .map(lambda value: _shade(value / STRONGEST, asked.theme), subset=columns[2:])
         .format("{:+.3f}", subset=columns)
     )
-    chosen = st.dataframe(
+    # Another table is another element: its selected row would be another head.
+    key = f"why_heads {hash((asked.question, effects.tobytes()))}"
+
+    def choose() -> None:
+        cells = st.session_state[key]["selection"]["cells"]
+        if cells:
+            remember(OPENED, str(places[order[cells[0][0]]]), asked.sentence.choice)
+
+    st.dataframe(
         styled,
-        key="why_heads",
+        key=key,
         hide_index=True,
         height=390,
         placeholder="no path",
-        on_select="rerun",
+        on_select=choose,
         selection_mode="single-cell",
         column_config={
             "head": st.column_config.TextColumn(
@@ -191,10 +210,9 @@ def _table(
         "residual stream alone, later layers held as they were; an encoder reaches the output through "
         "cross-attention only. More directly than in total: later layers make up for the head "
         "(self-repair). The other columns: the fall of each word's own log-probability, in nats. Orange: the "
-        "head speaks for the word; blue: against it. Click a column's name to sort, a cell to open its head."
+        "head speaks for the word; blue: against it. Click a column's name to sort, a cell to open its head "
+        "above; the sentence may be wider than the table."
     )
-    cells = chosen["selection"]["cells"]
-    return places[order[cells[0][0]]] if cells else None
 
 
 def _shade(value: float, theme: Theme) -> str:
@@ -209,8 +227,9 @@ def _shade(value: float, theme: Theme) -> str:
 def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
     """Draw what the model writes without a head, and the ways to see more of it."""
     with st.container(border=True, key="why_without"):
+        moves = "falls" if effect >= 0 else "rises"
         st.markdown(
-            f"**{name_of(place)}**: without it the answer falls by {number(effect, 3)} "
+            f"**{name_of(place)}**: without it the answer {moves} by {number(abs(effect), 3)} "
             f"{asked.question.unit}. With zeros in its place the model writes:"
         )
         written = asked.answer(("without", place), "Writing without it", lambda _: _without(asked, place))
@@ -218,7 +237,7 @@ def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
         if written == asked.run.translation:
             st.caption("The same as with it.")
         with st.container(horizontal=True):
-            if st.button("See where it looks", key="why_look", on_click=lambda: keep(_choice(place))):
+            if st.button("See where it looks", key="why_look", on_click=lambda: keep(_choice(asked, place))):
                 st.switch_page(EXPLORE, query_params={})
             label = "Switch more parts off"
             if st.button(label, key="why_off", on_click=switch_off, args=(asked, place)):
@@ -231,51 +250,28 @@ def _without(asked: Asked, place: HeadPlace) -> str:
     return rewritten(asked.loaded, asked.run, variant).translation
 
 
-def _choice(place: HeadPlace) -> Choice:
-    return Choice(place.attention, place.layer, place.head)
-
-
-def _kept_heads(
-    asked: Asked,
-    how: Ablation,
-    reference: Sequence[Run],
-    places: Sequence[HeadPlace],
-    effects: NDArray[np.float64],
-) -> None:
-    st.subheader("How few heads are enough?")
-    order = [places[index] for index in np.argsort(-effects, kind="stable")]
-
-    def compute(report: OnProgress) -> NDArray[np.float64]:
-        switch = Switch(asked.loaded, how, reference)
-        return answers_with_k_heads(asked.loaded, asked.run, asked.question, switch, order, report).numpy()
-
-    answers = asked.answer(("kept heads", asked.question, how), "Keeping only some heads", compute)
-    enough = [k for k, answer in enumerate(answers) if answer >= 0.9 * answers[-1]]
-    told = (
-        f"With {enough[0]} of {len(places)} heads the answer reaches nine tenths of its full value."
-        if enough and answers[-1] > 0
-        else "The full answer is not positive, so no number of heads is enough for it."
-    )
-    prose(
-        f"{told} Heads are added in the order of the table; all others are off. A head that costs nothing "
-        "alone may still be needed: another may do the same."
-    )
-    show(
-        kept_heads_figure(answers, order, theme=asked.theme, quantity=asked.question.quantity),
-        name="heads-kept",
-        caption="The answer if only the first k heads are on. Dotted: all heads on.",
-        key="why_kept",
-    )
-    computed_by(answers_with_k_heads)
+def _choice(asked: Asked, place: HeadPlace) -> Choice:
+    """The head on Explore, at the row that chooses the word if it has one, and its strongest key."""
+    record = attention_record(asked.run.trace, place.attention, place.layer)
+    if MODULES[place.attention][0] != output_stack(asked.loaded.model.config):
+        return Choice(place.attention, place.layer, place.head)
+    row = asked.question.rows[0]
+    key = int(record.weights[0, place.head, row].argmax())
+    return Choice(place.attention, place.layer, place.head, cell=(row, key))
 
 
 def _agreement(asked: Asked, how: Ablation, reference: Sequence[Run], effects: NDArray[np.float64]) -> None:
     """Say how much the order of the heads depends on the kind of ablation."""
+    places = head_places(asked.loaded.model.config)
     parts = []
     for kind in (kind for kind in ABLATIONS if kind != how):
-        correlation = rank_correlation(effects, _effects(asked, kind, reference)[:, 0])
-        parts.append(f"{number(correlation, 2)} with {NAMES[kind]}")
+        other = _effects(asked, kind, reference)[:, 0]
+        first = places[int(other.argmax())]
+        parts.append(
+            f"{number(rank_correlation(effects, other), 2)} with {NAMES[kind]}, where {first} costs most "
+            f"({number(float(other.max()), 2)})"
+        )
     prose(
-        f"**Does the order depend on what replaces the output?** Rank correlation (Spearman) of the order "
-        f"by {NAMES[how]}: {', '.join(parts)}. 1 is the same order, 0 an unrelated one."
+        f"**Does the order depend on what replaces the output?** Rank correlation (Spearman) with the order "
+        f"by {NAMES[how]}: {'; '.join(parts)}. 1 is the same order, 0 an unrelated one."
     )

@@ -1,0 +1,62 @@
+"""How few heads are enough: the answer as heads are added, those that cost most first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from transformer.analysis.interventions.heads import Ablation, HeadPlace, Switch, answers_with_k_heads
+from transformer.analysis.interventions.outcomes import OnProgress
+from transformer.run import Run
+from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.figure import show
+from viz.pages.why.asked import Asked
+from viz.run_figures.interventions import kept_heads_figure
+
+
+def kept_heads(
+    asked: Asked,
+    how: Ablation,
+    reference: Sequence[Run],
+    places: Sequence[HeadPlace],
+    effects: NDArray[np.float64],
+) -> None:
+    """Draw this part of the section.
+
+    Args:
+        asked: the question.
+        how, reference: how heads are switched off.
+        places, effects: the heads, and what each costs alone.
+    """
+    st.subheader("How few heads are enough?")
+    order = [places[index] for index in np.argsort(-effects, kind="stable")]
+
+    def compute(report: OnProgress) -> NDArray[np.float64]:
+        switch = Switch(asked.loaded, how, reference)
+        return answers_with_k_heads(asked.loaded, asked.run, asked.question, switch, order, report).numpy()
+
+    answers = asked.answer(("kept heads", asked.question, how), "Keeping only some heads", compute)
+    whole = float(answers[-1] - answers[0])
+    enough = [k for k, answer in enumerate(answers) if answer - answers[0] >= 0.9 * whole]
+    told = (
+        f"With {enough[0]} of {len(places)} heads on, the answer has come nine tenths of the way from no "
+        "head to all."
+        if whole > 0
+        else "With all heads on, the answer is no higher than with none."
+    )
+    prose(
+        f"{told} Heads are added in the order of the table; all others are replaced. A head that costs "
+        "nothing alone may still be needed, because another does the same; and few heads alone may do "
+        "nothing, because each builds on others. Above the dotted line, the heads that are off would speak "
+        "against the word."
+    )
+    show(
+        kept_heads_figure(answers, order, theme=asked.theme, quantity=asked.question.quantity),
+        name="heads-kept",
+        caption="The answer if only the first k heads are on. Dotted: all heads on.",
+        key="why_kept",
+    )
+    computed_by(answers_with_k_heads)
