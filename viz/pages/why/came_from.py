@@ -92,8 +92,29 @@ def _knock_outs(asked: Asked, found: CameFrom, how: KnockOut) -> None:
         caption="Below 0: without the word, the answer would be higher.",
         key="why_knock_outs",
     )
+    _prefix(asked, found)
     computed_by(word_effects)
     save_receipt(asked, "words", how)
+
+
+def _prefix(asked: Asked, found: CameFrom) -> None:
+    """Draw what the words cost that the model has already written, next to those of a source."""
+    if found.stack == "decoder" or "decoder" not in found.effects:
+        return
+    row = asked.question.rows[0]
+    labels = found.words["decoder"].labels[: int(found.words["decoder"].word_of[row]) + 1]
+    show(
+        token_bars(
+            found.effects["decoder"][: len(labels)],
+            labels,
+            theme=asked.theme,
+            quantity=f"fall of the answer ({asked.question.unit})",
+            axis="word already written that is taken away",
+        ),
+        name="knock-outs-prefix",
+        caption="The same for the words that the model has already written, which it reads as well.",
+        key="why_prefix_knock_outs",
+    )
 
 
 def _pictures(asked: Asked, found: CameFrom) -> None:
