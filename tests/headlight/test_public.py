@@ -53,7 +53,8 @@ def test_every_name_is_there_and_documented(name: str) -> None:
 def test_a_wrong_name_is_answered_with_those_that_there_are() -> None:
     name = "plot_everything"
     with pytest.raises(
-        AttributeError, match=r"has no 'plot_everything'; it has Alignment, AlignmentError, AttentionWidget, Batch, .*plot_att"
+        AttributeError,
+        match=r"has no 'plot_everything'; it has Alignment, AlignmentError, AttentionWidget, .*plot_att",
     ):
         getattr(headlight, name)
 

@@ -9,9 +9,9 @@ import pytest
 from tests.pages.app import ROOT, open_app
 from tests.pages.figures import assert_names_its_code, named_code
 from tests.pages.offered import BATCH, TEXT
+from transformer.files import source_of
 from transformer.model.attention import MultiHeadAttention, masked_softmax
 from transformer.model.normalization import LayerNorm
-from transformer.files import source_of
 
 VISITS: list[tuple[str, dict[str, str]]] = [
     ("explore", {"target": "il mio gatto"}),
