@@ -54,8 +54,18 @@ def patch_columns(pair: Pair, grid: PatchGrid) -> list[str]:
     ]
 
 
-def patch_figure(pair: Pair, grid: PatchGrid, config: TransformerConfig, *, theme: Theme) -> go.Figure:
-    """Draw a grid of patches, coloured from -1 to 1 whatever its shares are, so that grids compare."""
+def patch_figure(
+    pair: Pair,
+    grid: PatchGrid,
+    config: TransformerConfig,
+    *,
+    theme: Theme,
+    chosen: tuple[int, int] | None = None,
+) -> go.Figure:
+    """Draw a grid of patches, coloured from -1 to 1 whatever its shares are, so that grids compare.
+
+    With a chosen cell, which is framed, every cell can be clicked.
+    """
     place = grid.place
     return signed_grid(
         grid.shares.numpy(),
@@ -65,4 +75,5 @@ def patch_figure(pair: Pair, grid: PatchGrid, config: TransformerConfig, *, them
         quantity="share of the way (0 to 1)",
         axes=("layer" if place.attention else "after layer", "head" if place.by_head else "position"),
         strongest=1,
+        chosen=chosen,
     )

@@ -15,8 +15,8 @@ from viz.figures.head_roles import head_scatter
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.pages.heads.one_head import draw_head
-from viz.pages.heads.points import pick_point, pick_row
 from viz.pages.heads.session import choose_head, chosen_head, place_of, uploaded
+from viz.pages.shared.clickable import pick_point, pick_row
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import escaped, refused
 from viz.session import current_theme

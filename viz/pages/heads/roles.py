@@ -19,8 +19,8 @@ from viz.figures.export import file_name
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.heads.one_head import draw_head
-from viz.pages.heads.points import pick_point, pick_row
 from viz.pages.heads.session import choose_head, chosen_head, place_of
+from viz.pages.shared.clickable import pick_point, pick_row
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import escaped
 from viz.pages.shared.saved_file import save_button

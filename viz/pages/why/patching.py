@@ -29,14 +29,14 @@ from viz.address import as_typed
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.markdown import quoted
+from viz.pages.shared.clickable import pick_point
 from viz.pages.shared.explain import computed_by, prose
-from viz.pages.shared.figure import show
 from viz.pages.shared.literal_text import refused, show_text
 from viz.pages.why.asked import Asked
 from viz.pages.why.receipt import save_receipt
 from viz.run_figures.interventions import patch_columns, patch_figure
 from viz.session import run_of
-from viz.widgets import follow_default, in_a_row, pick, pick_button
+from viz.widgets import follow_default, in_a_row, pick, pick_button, set_choice
 
 OTHERS = {
     "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street "
@@ -67,6 +67,8 @@ PROVES: dict[Direction, str] = {
     "other sentence. Near 0, it needs further parts, or has no say.",
 }
 _ATTENTIONS = {"self_attn": "self-attention", "cross_attn": "cross-attention"}
+ROW, COLUMN = "patch_row", "patch_column"
+"""The keys of the pickers of a cell."""
 _TENSORS = {"z": "heads", "k": "keys", "v": "values"}
 
 
@@ -183,24 +185,16 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
         f"Strongest: **{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** moves the answer "
         f"**{best:.0%}** of the way to the other one."
     )
-    show(
-        patch_figure(pair, grid, config, theme=asked.theme),
-        name="patches",
-        caption="Each cell is a run with this one part exchanged. 0: its answer stays. 1: it becomes the "
-        "other run's. Below 0 or above 1: the part works against others. A column with two tokens is one in "
-        "which the sentences differ.",
-        key="why_patches",
-    )
-    computed_by(patch_grid)
+    drawn = st.container()
     prose(PROVES[grid.direction])
     left, right = st.columns(2)
-    follow_default("patch_row", int(best_row))
-    follow_default("patch_column", int(best_column))
+    follow_default(ROW, int(best_row))
+    follow_default(COLUMN, int(best_column))
     row = pick(
         left.selectbox,
         "Row of a cell",
         range(len(rows)),
-        key="patch_row",
+        key=ROW,
         index=int(best_row),
         format_func=rows.__getitem__,
     )
@@ -208,11 +202,29 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
         right.selectbox,
         "Column of a cell",
         range(len(columns)),
-        key="patch_column",
+        key=COLUMN,
         index=int(best_column),
         format_func=lambda index: f"{index}: {columns[index]}" if not place.by_head else columns[index],
     )
+    with drawn:
+        pick_point(
+            patch_figure(pair, grid, config, theme=asked.theme, chosen=(row, column)),
+            [list(np.ndindex(shares.shape))],
+            _choose,
+            key="why_patches",
+            name="patches",
+            caption="Each cell is a run with this one part exchanged. 0: its answer stays. 1: it becomes the "
+            "other run's. Below 0 or above 1: the part works against others. A column with two tokens is one "
+            "in which the sentences differ. Click a cell to see both runs there.",
+        )
+        computed_by(patch_grid)
     return _Cell(row, column, f"{rows[row]}, {column_axis} {columns[column]}")
+
+
+def _choose(cell: tuple[int, ...]) -> None:
+    """Move the pickers to a clicked cell. To be called from a callback."""
+    set_choice(ROW, cell[0])
+    set_choice(COLUMN, cell[1])
 
 
 def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
