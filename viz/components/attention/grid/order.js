@@ -18,7 +18,7 @@ export const SCORES = {
     name: "what it costs, most first",
     score: "cost",
     explanation:
-      "How much less probable the output is without the head (its own output set to zero), in nats per token; below 0, the output is more probable without it. Each head alone: another may make up for it.",
+      "How much less probable the output is without the head (its own output set to zero), in nats per token; below 0, the output is more probable without it. Each head is switched off alone: another may make up for it. The largest cost comes first.",
     rising: false,
     write: (score) => `${fixed(score, 3)} nats`,
   },

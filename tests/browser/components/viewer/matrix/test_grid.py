@@ -55,7 +55,7 @@ def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: At
 
 
 def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.float64]]:
-    """The ordering scores of all heads, layer by layer, computed from the weights."""
+    """The ordering scores of all heads, layer by layer, computed from the weights; costs are the run's."""
     attn = held.attentions[attention]
     weights = np.stack([attn.weights(layer) for layer in range(attn.n_layers)]).astype(np.float64)
     weights = weights.reshape(-1, *weights.shape[2:])
@@ -69,6 +69,8 @@ def plain_scores(held: ViewerRun, attention: Attention) -> dict[str, NDArray[np.
         "sharpness": weights.max(axis=2).mean(axis=1),
         "diagonal": (weights * (abs(keys - line) <= 1)).sum(axis=2).mean(axis=1),
     }
+    if attn.costs is not None:
+        scores["cost"] = np.concatenate([attn.costs(layer) for layer in range(attn.n_layers)])
     if attn.queries == attn.keys:
         scores["distance"] = (weights * abs(queries - keys)).sum(axis=2).mean(axis=1)
     return scores
