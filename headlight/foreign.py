@@ -12,7 +12,8 @@ import numpy as np
 from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, Attention
 from transformer.model.trace import Stack
 from transformer.text.spelling import MARK, byte_of_character, legible
-from viz.viewer.viewer_run import AttentionView, Floats, ViewerRun, foreign_side, view_weights
+from viz.viewer.sides import foreign_side
+from viz.viewer.viewer_run import AttentionView, Floats, ViewerRun, view_weights
 
 Layers: TypeAlias = Any
 """The weights of each layer, (1, H, Q, K) or (H, Q, K): a list of tensors or arrays, or one array of all."""

@@ -15,7 +15,8 @@ from headlight.widget import AttentionWidget, Look, View
 from transformer.analysis.attention_maps import Attention
 from transformer.model.trace import Stack
 from viz.viewer.choice import MEASURES
-from viz.viewer.viewer_run import ViewerRun, foreign_side, view_run, view_sentence
+from viz.viewer.sides import foreign_side
+from viz.viewer.viewer_run import ViewerRun, view_run, view_sentence
 
 _TAKEN = re.compile(r"|head \d+|.*:.*", re.DOTALL)
 """Names that a compared run can't have: they mean no run or another head, or would break a piece's name."""

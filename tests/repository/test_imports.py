@@ -58,6 +58,7 @@ VIZ_ORDER = (
     ("address",),
     ("figures", "components", "scenes"),
     ("viewer", "markdown", "run_figures"),
+    ("terms",),
     ("glossary",),
     ("opened_checkpoint", "run_cache"),
     ("session", "widgets"),

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from viz.glossary import TERMS, Term, linked
+from viz.glossary import linked
 from viz.pages.learn.lessons import lessons
+from viz.terms import TERMS, Term
 
 PRODUCT = Path(__file__).resolve().parents[2] / "viz"
 LINK = re.compile(r'\[([^\]]+)\]\(#lesson-([\w-]+) "(.*?)"\)')

@@ -97,5 +97,5 @@ def _make_clickable(
         x1=chosen[1] + 0.5,
         y0=chosen[0] - 0.5,
         y1=chosen[0] + 0.5,
-        line={"color": theme.text, "width": 3},
+        line={"color": theme.accent, "width": 3},
     )

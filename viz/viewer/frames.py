@@ -43,7 +43,8 @@ from viz.figures.labels import visible, visible_in_full
 from viz.pooling import pool_maps
 from viz.theme import Theme
 from viz.viewer.choice import VIEWS, Choice, easiest_head
-from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun
+from viz.viewer.sides import SideTokens
+from viz.viewer.viewer_run import AttentionView, ViewerRun
 
 MAX_SHORT = 64
 """Tokens per side up to which the grid shows every weight; for longer runs it shows pooled maps."""

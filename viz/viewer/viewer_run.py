@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -15,63 +13,24 @@ from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
     MODULES,
     Attention,
-    Words,
     attention_record,
     attentions,
     n_layers,
     score_expression,
     stacks,
-    words_of,
 )
 from transformer.analysis.interventions.corpus import whole_output
 from transformer.analysis.interventions.heads import Switch, head_effects, head_places
 from transformer.analysis.moved import moved_lengths, moved_values
-from transformer.decoding.greedy import DecodingStep
 from transformer.loaded import LoadedModel
 from transformer.model.trace import AttentionRecord, Stack, Trace
 from transformer.run import Run
-from transformer.text.coder import Coder, Unit
-from viz.components.shared.output_step import Candidate, OutputStep
-from viz.figures.labels import visible
+from transformer.text.coder import Unit
+from viz.viewer.sides import SideTokens, foreign_side, side_of
 
 Floats = NDArray[np.float32]
 MOST_COSTED = 64
 """Tokens per side up to which each head's cost is computed: of en-it's 64 heads in a second at most."""
-_QUERY_VECTORS = ("q", "q_unrotated", "q_unnormed", "z")
-_SPECIAL = re.compile(r"\[[^\[\]]+\]|<[^<>]+>|<\|.+\|>")
-"""How tokenizers write their special tokens."""
-_CONTEXT = 8
-"""Ids before an id that determine how it is spelled."""
-_SPACES = "▁Ġ "
-"""How tokenizers write a space at the beginning of a word."""
-
-
-@dataclass(frozen=True)
-class SideTokens:
-    """The tokens that a stack reads.
-
-    Attributes:
-        tokens: T tokens.
-        special: positions of the special tokens.
-        words: the words to which the tokens belong; None if unknown.
-        written: (T,) the token that the model generates after reading up to each position; None where it
-            generates none. Empty for a stack that generates nothing.
-        spelled: (T,) the text that each of these tokens adds to the output; "" for None and the end token.
-        predicted: (T,) the step in which the model predicted a token from each position; None where it
-            predicted none. Empty if nothing is predicted from this stack.
-    """
-
-    tokens: tuple[str, ...]
-    special: tuple[int, ...] = ()
-    words: Words | None = None
-    written: tuple[str | None, ...] = ()
-    spelled: tuple[str, ...] = ()
-    predicted: tuple[OutputStep | None, ...] = ()
-
-    @property
-    def punctuation(self) -> tuple[int, ...]:
-        """Positions of the tokens that are punctuation."""
-        return tuple(i for i, token in enumerate(self.tokens) if _is_punctuation(token))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +114,7 @@ def view_run(
     run: Run, loaded: LoadedModel, others: Mapping[str, Callable[[], ViewerRun]] | None = None
 ) -> ViewerRun:
     """Prepare a run of one of our models for the viewer."""
-    sides: dict[Stack, SideTokens] = {stack: _side(run, loaded, stack) for stack in stacks(run.trace)}
+    sides: dict[Stack, SideTokens] = {stack: side_of(run, loaded, stack) for stack in stacks(run.trace)}
     views = _attentions(run.trace, loaded, 0)
     n = max(len(side.tokens) for side in sides.values())
     if n <= MOST_COSTED and run.steps and run.has_numbers:
@@ -216,62 +175,6 @@ def view_weights(
             weights=layers.__getitem__,
         )
     return ViewerRun({stack: foreign_side(own) for stack, own in tokens.items()}, views)
-
-
-def foreign_side(tokens: Sequence[str]) -> SideTokens:
-    """The tokens of another library; special tokens are recognised by their spelling."""
-    return SideTokens(tuple(tokens), tuple(i for i, token in enumerate(tokens) if _SPECIAL.fullmatch(token)))
-
-
-def truncated(run: ViewerRun, query: int, n_keys: Mapping[Attention, int]) -> ViewerRun:
-    """A run as of the time when the decoder's token `query` was the newest.
-
-    Args:
-        run: the whole run.
-        query: position of the newest token.
-        n_keys: the attentions to keep, with the number of keys that each had.
-    """
-    n_queries, decoder = query + 1, run.sides["decoder"]
-    kept = replace(
-        decoder,
-        tokens=decoder.tokens[:n_queries],
-        special=tuple(i for i in decoder.special if i < n_queries),
-        words=None,
-        written=decoder.written[:n_queries],
-        spelled=decoder.spelled[:n_queries],
-        predicted=decoder.predicted[:n_queries],
-    )
-    attentions = {name: _truncated(run.attentions[name], n_queries, n_keys[name]) for name in n_keys}
-    return replace(run, sides={**run.sides, "decoder": kept}, attentions=attentions, others={})
-
-
-def _truncated(whole: AttentionView, n_queries: int, n_keys: int) -> AttentionView:
-    queries, keys = slice(n_queries), slice(n_keys)
-
-    def cells(values: Callable[[int], Floats], layer: int) -> Floats:
-        return values(layer)[:, queries, keys]
-
-    def vectors(layer: int, head: int) -> Mapping[str, Floats]:
-        assert whole.vectors is not None
-        arrays = whole.vectors(layer, head)
-        cells = {name: queries if name in _QUERY_VECTORS else keys for name in arrays}
-        return {
-            name: array[(queries, keys) if name == "bias" else cells[name]] for name, array in arrays.items()
-        }
-
-    def lengths(layer: int) -> Floats | None:
-        all_keys = whole.lengths and whole.lengths(layer)
-        return None if all_keys is None else all_keys[:, keys]
-
-    return replace(
-        whole,
-        allowed=whole.allowed[queries, keys],
-        weights=partial(cells, whole.weights),
-        scores=None if whole.scores is None else partial(cells, whole.scores),
-        vectors=whole.vectors and vectors,
-        lengths=whole.lengths and lengths,
-        costs=None,
-    )
 
 
 def _attentions(trace: Trace, loaded: LoadedModel, sentence: int) -> dict[Attention, AttentionView]:
@@ -346,80 +249,9 @@ def _vectors(
     return arrays if moved is None else {**arrays, "moved": moved}
 
 
-def _side(run: Run, loaded: LoadedModel, stack: Stack) -> SideTokens:
-    read = run.encoder_input if stack == "encoder" else run.decoder_input
-    assert read is not None
-    special = (*range(read.first), *range(read.first + len(read.sentence.ids), len(read.ids)))
-    tokens = run.trace.tokens(stack)[0]
-    written: tuple[str | None, ...] = ()
-    spelled: tuple[str, ...] = ()
-    n_before = 0  # positions before the first that predicts a token
-    coder = loaded.source if run.decoder_input is None else loaded.target
-    if stack == "decoder" and run.steps:
-        n_before = len(tokens) - len(run.target.ids) - 1
-        last = [step.token_id for step in run.steps[len(run.target.ids) :]]
-        # From the trace, not the steps: an unknown word is shown as it was typed.
-        names = (*[None] * n_before, *tokens[n_before + 1 :], *map(coder.token, last), None)
-        written = names[: len(tokens)]
-        ids = read.ids if run.finished else (*read.ids, *last)
-        is_prompt = run.encoder_input is None
-        added = _added_texts(coder, ids, 0 if is_prompt else n_before + 1)[: len(tokens)]
-        spelled = tuple(
-            "" if name is None or row >= len(added) else added[row] for row, name in enumerate(written)
-        )
-    predicts = stack == "decoder" or run.decoder_input is None
-    predicted: list[OutputStep | None] = [None] * len(tokens)
-    for step in run.steps if predicts and run.has_numbers else ():
-        position = step.position + n_before
-        if position < len(tokens):
-            predicted[position] = output_step(coder, step)
-    return SideTokens(
-        tokens,
-        special,
-        words_of(run, stack),
-        written,
-        spelled,
-        tuple(predicted) if any(predicted) else (),
-    )
-
-
-def output_step(coder: Coder, step: DecodingStep) -> OutputStep:
-    """A step for the browser, with its tokens by name."""
-    return OutputStep(
-        text=visible(coder.token(step.token_id)),
-        probability=step.probability,
-        rank=step.rank,
-        best=[
-            Candidate(visible(coder.token(token)), probability)
-            for token, probability in zip(step.top_ids, step.top_probabilities, strict=True)
-        ],
-    )
-
-
-def _added_texts(coder: Coder, ids: Sequence[int], first: int) -> list[str]:
-    """The text that each id after the first adds to that of the ids before it, or else its token.
-
-    Args:
-        coder: the ids' coder.
-        ids: all that the decoder reads or writes.
-        first: position of the first id of the text.
-    """
-    added = []
-    for end in range(1, len(ids)):
-        around = ids[max(first, end - _CONTEXT) : end]
-        before, after = coder.decode(around), coder.decode((*around, ids[end]))
-        added.append(after.removeprefix(before) if after.startswith(before) else coder.token(ids[end]))
-    return added
-
-
 def _guessed_mask(layers: Sequence[Floats]) -> NDArray[np.bool_]:
     """All cells open, or only the causal ones if no head of any layer looks ahead."""
     n_queries, n_keys = layers[0].shape[1:]
     causal = np.tri(n_queries, n_keys, dtype=bool)
     is_causal = n_queries == n_keys > 1 and not any(np.any(layer[:, ~causal]) for layer in layers)
     return causal if is_causal else np.ones((n_queries, n_keys), bool)
-
-
-def _is_punctuation(token: str) -> bool:
-    text = token.strip(_SPACES)
-    return bool(text) and all(unicodedata.category(character)[0] == "P" for character in text)

@@ -80,6 +80,14 @@ def test_over_many_sentences_heads_have_intervals() -> None:
     assert (table["from"] <= table["mean"] + 1e-9).all()
 
 
+def test_a_sentence_that_cant_be_run_is_named() -> None:
+    app = open_app("why", text=TEXT, ablation="zeros")
+    app.file_uploader(key="why_file").upload("mine.txt", b"The cat.\n" + b"dog " * 300, "text/plain").run()
+    press(app, "Measure on 2 sentences")
+    assert "Pair 2: " in texts(app)
+    assert len(app.dataframe) == 1
+
+
 def test_a_model_that_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch.setattr, {"reader": KINDS["reader"]})
     assert "no generator" in open_app("why", model="reader", text="the cat saw a dog").info[0].value

@@ -20,7 +20,9 @@ from transformer.analysis.head_ranking import readability
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
 from viz.viewer.choice import ADDITIVE, MEASURES, NAMES, SORTS, VIEWS, Choice, default_choice, read_choice
-from viz.viewer.viewer_run import AttentionView, SideTokens, ViewerRun, truncated, view_run, view_weights
+from viz.viewer.sides import SideTokens
+from viz.viewer.truncation import truncated
+from viz.viewer.viewer_run import AttentionView, ViewerRun, view_run, view_weights
 
 
 def viewed(loaded: LoadedModel, text: str = "the dog's cats saw .") -> ViewerRun:

@@ -21,7 +21,8 @@ from transformer.analysis.attention_maps import (
 from transformer.analysis.edited import effect_of
 from transformer.loaded import LoadedModel
 from transformer.run import Run, encode_sentence, force, run_sentence, trace_batch
-from viz.viewer.viewer_run import AttentionView, ViewerRun, truncated, view_run, view_sentence, view_weights
+from viz.viewer.truncation import truncated
+from viz.viewer.viewer_run import AttentionView, ViewerRun, view_run, view_sentence, view_weights
 
 TEXT = "Yesterday I saw the dog."
 TARGET = "the cat saw il cane ."

@@ -18,7 +18,8 @@ from viz.pages.shared.sentence import SentenceRun
 from viz.pages.shared.why_button import why_button
 from viz.text_session import boxes_of, use_sentence
 from viz.viewer.choice import Choice
-from viz.viewer.viewer_run import ViewerRun, truncated, view_run
+from viz.viewer.truncation import truncated
+from viz.viewer.viewer_run import ViewerRun, view_run
 
 EXPLORE = "viz/pages/explore/page.py"
 PREFIX = "beam_"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz.glossary import TERMS, Term
 from viz.pages.learn.lessons import lessons
 from viz.pages.shared.literal_text import escaped
+from viz.terms import TERMS, Term
 
 NOTE = "On the pages each of them is underlined with dots: point at it, or reach it with the Tab key."
 

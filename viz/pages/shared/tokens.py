@@ -16,7 +16,7 @@ from viz.components.token_strip import StripToken, token_strip
 from viz.figures.labels import visible
 from viz.pages.shared.explain import computed_by
 from viz.session import current_theme
-from viz.viewer.viewer_run import output_step
+from viz.viewer.sides import output_step
 
 
 def show_source(run: Run, coder: Coder, *, key: str, title: str, **looks: Any) -> None:

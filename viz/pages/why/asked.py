@@ -84,6 +84,9 @@ class Asked:
     def answer(self, key: Hashable, doing: str, compute: Callable[[OnProgress], Result]) -> Result:
         """A value computed once for this sentence and shared; a long wait shows a progress bar.
 
+        If it can't be computed, for lack of memory or for a sentence that can't be run, the page says why and
+        draws no more of the part that needs it.
+
         Args:
             key: identifies the value among those of the sentence; with the question, if it depends on it.
             doing: the text of the progress bar, such as "Switching off heads".
@@ -93,7 +96,11 @@ class Asked:
         def get(report: OnProgress) -> Any:
             return run_cache().get_by_steps(("why", *self.sentence.key, key), compute, report)
 
-        result: Result = with_progress(doing, get)
+        try:
+            result: Result = with_progress(doing, get)
+        except SentenceError as error:
+            refused("This can't be computed.", error)
+            st.stop()
         return result
 
 

@@ -13,10 +13,8 @@ from transformer.analysis.interventions.corpus import corpus_effects
 from transformer.analysis.interventions.heads import Ablation, Switch, head_places
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.ranks import mean_interval
-from transformer.errors import SentenceError
 from transformer.run import Run
 from viz.pages.shared.explain import computed_by, prose
-from viz.pages.shared.literal_text import refused
 from viz.pages.shared.model_words import kind_examples
 from viz.pages.why.asked import Asked
 from viz.text_session import examples_of
@@ -74,11 +72,7 @@ def _table(asked: Asked, how: Ablation, reference: Sequence[Run], pairs: Pairs) 
     def compute(report: OnProgress) -> NDArray[np.float64]:
         return corpus_effects(asked.loaded, pairs, Switch(asked.loaded, how, reference), report)
 
-    try:
-        effects = asked.answer(("many", how, pairs), "Switching off the heads in each sentence", compute)
-    except SentenceError as error:
-        refused("A sentence can't be run.", error)
-        return
+    effects = asked.answer(("many", how, pairs), "Switching off the heads in each sentence", compute)
     low, high = mean_interval(effects)
     table = pd.DataFrame(
         {

@@ -30,6 +30,7 @@ from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.shared.clickable import pick_point
+from viz.pages.shared.exchanged_sentences import EXCHANGED
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import refused, show_text
 from viz.pages.why.asked import Asked
@@ -38,24 +39,6 @@ from viz.run_figures.interventions import patch_columns, patch_figure
 from viz.session import run_of
 from viz.widgets import follow_default, in_a_row, pick, pick_button, set_choice
 
-OTHERS = {
-    "The animal didn't cross the street because it was too tired.": "The animal didn't cross the street "
-    "because it was too long.",
-    "The animal didn't cross the street because it was too wide.": "The animal didn't cross the street "
-    "because it was too lazy.",
-    "My brother doesn't like his new job.": "My sister doesn't like his new job.",
-    "My grandmother's house is bigger than mine.": "My grandmother's garden is bigger than mine.",
-    "Where did you buy those black shoes?": "Where did you buy those black books?",
-    "The keys? I left them on the table.": "The books? I left them on the table.",
-    "I have never seen a raccoon.": "I have never seen a giraffe.",
-    "Yesterday I saw a black cat.": "Yesterday I saw a black house.",
-    "the small black cats do not like the cold water.": "the small black girls do not like the cold water.",
-    "this morning the girls went to the market.": "this morning the boys went to the market.",
-    "there is a nurse in the hospital.": "there is a doctor in the hospital.",
-    "my sister is younger than your brother.": "my brother is younger than your brother.",
-    "what is your favourite colour?": "what is your favourite house?",
-}
-"""A counterpart of equally many sub-words for some example sentences, which changes a word of the output."""
 DIRECTIONS: dict[Direction, str] = {
     "noising": "The other run's parts into this run",
     "denoising": "This run's parts into the other run",
@@ -119,7 +102,7 @@ def _name(place: Place) -> str:
 
 def _pair(asked: Asked) -> Pair | None:
     """Draw the box of the other sentence; returns the pair, None with a note if there is none."""
-    prepared = OTHERS.get(asked.sentence.text, "")
+    prepared = EXCHANGED.get(asked.sentence.text, "")
     follow_default("patch_text", prepared)
     typed = as_typed(
         st.text_input(

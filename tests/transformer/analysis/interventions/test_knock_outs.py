@@ -97,9 +97,13 @@ def test_a_vocabulary_without_unk_gets_its_mean_embedding() -> None:
 def test_progress_is_reported_and_words_can_be_chosen(how: str) -> None:
     loaded = tiny_model()
     run = run_sentence(loaded, TEXT, TARGET)
-    questions, steps = word_questions(loaded, run), []
+    questions = word_questions(loaded, run)
+    steps: list[tuple[int, int]] = []
     kind = next(one for one in KNOCK_OUTS if one == how)
-    report = lambda *step: steps.append(step)  # noqa: E731
+
+    def report(done: int, of: int) -> None:
+        steps.append((done, of))
+
     found = word_effects(loaded, run, questions, kind, words=[[0, 2], [1]], on_progress=report)
     assert found.shape == (2, len(questions))
     assert steps[-1][0] == steps[-1][1]

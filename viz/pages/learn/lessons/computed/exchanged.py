@@ -29,6 +29,7 @@ from viz.pages.learn.lessons.computed.contest import (
     sentence_span,
 )
 from viz.pages.learn.lessons.format.subject import Subject
+from viz.pages.shared.exchanged_sentences import EXCHANGED
 
 N_NEIGHBOURS = 3
 """Similar words that each word is exchanged for, the nearest first."""
@@ -76,7 +77,8 @@ def exchange(subject: Subject) -> Exchange | None:
 
 
 def _exchange(subject: Subject) -> Exchange | None:
-    tried, steps, run = _tried(subject), asked_steps(subject), subject.run
+    tried = _prepared(subject) or _tried(subject)
+    steps, run = asked_steps(subject), subject.run
     if not tried or not steps:
         return None
     rows = [logit_row(run, step) for step in steps]
@@ -114,6 +116,18 @@ def _variant(subject: Subject, position: int, token_id: int) -> Variant:
         return tokens
 
     return {tokens_path(stack): exchanged}
+
+
+def _prepared(subject: Subject) -> list[_Tried]:
+    """The exchange that is prepared for an example sentence, if it is one of a single token; else empty."""
+    other = EXCHANGED.get(subject.text.strip())
+    if other is None:
+        return []
+    own, ids = subject.run.source.ids, subject.loaded.source.encode(other).ids
+    differ = [at for at, both in enumerate(zip(own, ids, strict=False)) if both[0] != both[1]]
+    if len(own) != len(ids) or len(differ) != 1:
+        return []
+    return [_Tried(1.0, sentence_span(subject)[0] + differ[0], ids[differ[0]])]
 
 
 def _tried(subject: Subject) -> list[_Tried]:
