@@ -103,7 +103,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _print(found: Receipt, most: int) -> None:
     if found.output:
         print(found.output)
-    baseline = "" if found.baseline is None else f" of {found.baseline:.4f}"
+    baseline = "" if found.baseline is None else f"; in the run itself {found.baseline:.4f}"
     print(f"{found.inquiry.parts} ({found.inquiry.how}): {found.metric}{baseline}; n = {found.n}")
     for name, effect, interval in found.largest(most):
         ends = "" if interval is None else f"  [{interval[0]:+.4f}, {interval[1]:+.4f}]"

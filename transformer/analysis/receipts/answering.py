@@ -30,13 +30,22 @@ from transformer.run import Run, run_sentence
 
 
 class _Found(NamedTuple):
-    """The numbers of an answer, one per part: what they are, the function that computed them, its draws."""
+    """The numbers of an answer, one per part.
+
+    Attributes:
+        names, numbers: of the parts.
+        metric: what the numbers are.
+        computed: the function that computed them.
+        draws: runs per part.
+        question: what they answer, where it is not the question as asked.
+    """
 
     names: Sequence[str]
     numbers: NDArray[np.float64]
     metric: str
     computed: Callable[..., object]
     draws: int = 1
+    question: Question | None = None
 
 
 def answer(loaded: LoadedModel, inquiry: Inquiry, on_progress: OnProgress | None = None) -> Receipt:
@@ -61,13 +70,14 @@ def explain(
     _check(inquiry)
     question = asked_question(loaded, run, inquiry.word, inquiry.rival)
     found = _COMPUTE[inquiry.parts](loaded, run, question, inquiry, on_progress)
+    suppressed = suppressed_ids(loaded, run)
     return Receipt(
         inquiry=inquiry,
         model=loaded.name,
         weights=fingerprint(loaded.model),
         metric=found.metric,
         output=run.translation,
-        baseline=float(question.value(run.trace["logits"], suppressed_ids(loaded, run))[0]),
+        baseline=float((found.question or question).value(run.trace["logits"], suppressed)[0]),
         names=tuple(found.names),
         effects=tuple(found.numbers.tolist()),
         intervals=(),
@@ -199,15 +209,15 @@ def _patches(
         for row in place.row_labels(config)
         for index in range(grid.shares.shape[1])
     ]
-    metric = f"share of the way from one run's {_asked(pair.question)} to the other's"
-    return _Found(names, grid.shares.flatten().numpy(), metric, patch_grid)
+    metric = f"share of the way from one run to the other, in {_asked(pair.question)}"
+    return _Found(names, grid.shares.flatten().numpy(), metric, patch_grid, question=pair.question)
 
 
 def _asked(question: Question, *, is_logit: bool = False) -> str:
     versus = f" minus that of {question.rival!r}" if question.rival_id is not None else ""
     kind = "logit" if is_logit or question.rival_id is not None else "log-probability"
-    unit = "logits" if kind == "logit" else "nats"
-    return f"the {kind} of {question.label!r}{versus}, in {unit}"
+    unit = "" if kind == "logit" else ", in nats"
+    return f"the {kind} of {question.label!r}{versus}{unit}"
 
 
 _Compute = Callable[[LoadedModel, Run, Question, Inquiry, OnProgress | None], _Found]
