@@ -6,9 +6,10 @@ import hashlib
 import inspect
 import json
 import os
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,15 @@ CODE = Path(__file__).resolve().parents[1]
 """The folder of the packages, which our child processes need on their path."""
 ASSETS = next((path for path in (CODE / "headlight" / "assets", CODE / "assets") if path.is_dir()), CODE)
 """The shipped models and examples: inside the installed package, next to it in a checkout."""
+
+
+@cache
+def headlight_version() -> str:
+    """The version of this code, such as "0.3.0"."""
+    # Not from the installed metadata, which an editable install keeps from the day of its installation.
+    files = (folder / "pyproject.toml" for folder in (CODE / "headlight", CODE))
+    own = next(path for path in files if path.is_file())
+    return str(tomllib.loads(own.read_text(encoding="utf-8"))["project"]["version"])
 
 
 @lru_cache(maxsize=256)

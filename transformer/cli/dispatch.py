@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import tyro
 
+from transformer.checkpoints.places import default_model
 from transformer.checkpoints.survey import check_checkpoint
 from transformer.cli.command import CommandError, check_search, program
 from transformer.cli.options import (
@@ -83,7 +84,7 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         check_search(command.beam, command.length_penalty, command.no_repeat)
     elif isinstance(command, Evaluate):
         check_search(command.beam, command.length_penalty)
-    check_checkpoint(command.model, parse_answers(command.answers))
+    check_checkpoint(command.model or default_model(), parse_answers(command.answers))
     if isinstance(command, Translate):
         from transformer.cli.translate import run_translation
 

@@ -157,7 +157,8 @@ class Why:
         most: number of parts printed, first those that cost most.
         out: JSON file for the receipt.
         receipt: instead of all else: a receipt to compute again and compare.
-        model: the name of a folder in assets/models, or the path of any checkpoint.
+        model: the name of a folder in assets/models, or the path of any checkpoint; by default the receipt's
+            model, or else en-it.
         answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         device: cpu, cuda or mps; by default the fastest one.
     """
@@ -178,7 +179,7 @@ class Why:
     most: int = 10
     out: Path | None = None
     receipt: Path | None = None
-    model: str = field(default_factory=default_model)
+    model: str | None = None
     answers: Answers = ()
     device: str | None = None
 

@@ -11,7 +11,8 @@ from tqdm import tqdm
 
 from transformer.analysis.interventions.questions import NEXT_BEST
 from transformer.analysis.receipts.answering import answer
-from transformer.analysis.receipts.receipt import HOW, Inquiry, Receipt, ReceiptError
+from transformer.analysis.receipts.receipt import HOW, Inquiry, Receipt, ReceiptError, this_version
+from transformer.checkpoints.places import default_model, shipped_models
 from transformer.cli.command import CommandError
 from transformer.cli.inputs import as_utf8, open_with_answers
 from transformer.cli.options import Why
@@ -37,7 +38,10 @@ def run_why(command: Why) -> int:
         given = None if command.receipt is None else _read(command.receipt)
     except OSError as error:
         raise CommandError(str(error)) from error
-    loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
+    if given is not None and given.version != this_version():
+        made_by = given.version or "an unknown version of Headlight"
+        print(f"This receipt was made by {made_by}; this is {this_version()}.", file=sys.stderr)
+    loaded = open_with_answers(_model(command, given), command.answers, choose_device(command.device))
     inquiry = _inquiry(command) if given is None else given.inquiry
     with _progress() as report:
         found = answer(loaded, inquiry, report)
@@ -46,6 +50,16 @@ def run_why(command: Why) -> int:
         write_text(command.out, found.to_json())
         print(f"Receipt: {command.out}")
     return 0 if given is None else _compare(given, found)
+
+
+def _model(command: Why, given: Receipt | None) -> str:
+    """The model to ask: the one given, or else the receipt's, or else the first one."""
+    if command.model is not None or given is None:
+        return command.model or default_model()
+    # A receipt names no file: it has the name of a shipped model, or that of the checkpoint that was opened.
+    if given.model not in shipped_models():
+        raise CommandError(f"The receipt is about {given.model}: give the path of that model as --model.")
+    return given.model
 
 
 def _read(path: Path) -> Receipt:
@@ -103,8 +117,9 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _print(found: Receipt, most: int) -> None:
     if found.output:
         print(found.output)
-    baseline = "" if found.baseline is None else f"; in the run itself {found.baseline:.4f}"
-    print(f"{found.inquiry.parts} ({found.inquiry.how}): {found.metric}{baseline}; n = {found.n}")
+    of_all = "in the run itself" if found.n == 1 else "in the runs themselves"
+    asked = f"{found.inquiry.parts} ({found.inquiry.how}): {found.metric}"
+    print(f"{asked}; {of_all} {found.baseline:.4f}; n = {found.n}")
     for name, effect, interval in found.largest(most):
         ends = "" if interval is None else f"  [{interval[0]:+.4f}, {interval[1]:+.4f}]"
         print(f"{effect:+9.4f}{ends}  {name}")

@@ -75,7 +75,7 @@ def test_over_many_sentences_heads_have_intervals() -> None:
     table = app.dataframe[1].value
     pairs = [("The cat sees the dog.", "Il gatto vede il cane."), ("I see you.", "")]
     loaded = open_saved("toy-en-it")
-    effects = corpus_effects(loaded, pairs, Switch(loaded, "zero")).mean(axis=0)
+    effects = corpus_effects(loaded, pairs, Switch(loaded, "zero")).effects.mean(axis=0)
     np.testing.assert_allclose(table["mean"], np.sort(effects)[::-1], atol=1e-5)
     assert (table["from"] <= table["mean"] + 1e-9).all()
 

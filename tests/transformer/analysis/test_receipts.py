@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
@@ -14,6 +17,7 @@ from transformer.analysis.interventions.questions import word_questions
 from transformer.analysis.receipts.answering import answer
 from transformer.analysis.receipts.receipt import Inquiry, Receipt, ReceiptError
 from transformer.errors import EditError, SentenceError
+from transformer.files import CODE
 from transformer.run import run_sentence
 
 TEXT = "Yesterday I saw the dog."
@@ -28,13 +32,14 @@ PAIRS = ((TEXT, "ho visto il cane"), ("The cat saw a dog.", "il gatto"), ("a cat
         Inquiry("words", "resampled", TEXT, "ho visto il cane", word="cane", rival="gatto", seed=5),
         Inquiry("words", "masked", TEXT, word=0, rival=""),
         Inquiry("heads", "mean", pairs=PAIRS, reference=("the cat .",)),
+        Inquiry("heads", "zero", pairs=((TEXT, ""),)),
         Inquiry("direct", "zero", TEXT),
         Inquiry("pictures", "alti", TEXT),
         Inquiry("pictures", "gradients", TEXT, baseline="zero"),
         Inquiry("sums", "terms", TEXT),
         Inquiry("patches", "denoising", TEXT, other="Yesterday I saw the cat.", place="encoder self_attn z"),
     ],
-    ids=lambda one: f"{one.parts} {one.how}",
+    ids=lambda one: f"{one.parts} {one.how}{len(one.pairs) or ''}",
 )
 def test_a_receipt_read_from_its_file_gives_the_same_numbers(inquiry: Inquiry) -> None:
     receipt = answer(tiny_model(), inquiry)
@@ -64,9 +69,20 @@ def test_the_numbers_are_those_of_the_heads() -> None:
 def test_over_sentences_every_head_has_an_interval() -> None:
     receipt = answer(tiny_model(), Inquiry("heads", "zero", pairs=PAIRS))
     assert receipt.n == 3
+    own = [answer(tiny_model(), Inquiry("heads", "zero", pairs=(pair,))) for pair in PAIRS]
+    assert receipt.effects == pytest.approx(np.mean([one.effects for one in own], axis=0), abs=1e-6)
+    assert receipt.baseline == pytest.approx(np.mean([one.baseline for one in own]), abs=1e-6)
     assert all(
         low <= effect <= high for effect, (low, high) in zip(receipt.effects, receipt.intervals, strict=True)
     )
+
+
+def test_one_whole_output_has_its_own_log_probability_and_no_interval() -> None:
+    receipt = answer(tiny_model(), Inquiry("heads", "zero", pairs=PAIRS[:1]))
+    steps = run_sentence(tiny_model(), *PAIRS[0]).steps
+    assert receipt.baseline == pytest.approx(np.mean([np.log(step.probability) for step in steps]), abs=1e-5)
+    assert (receipt.output, receipt.n, receipt.intervals) == (PAIRS[0][1], 1, ())
+    assert "mean" not in receipt.metric
 
 
 @pytest.mark.parametrize(
@@ -97,6 +113,19 @@ def test_a_model_without_a_generator_writes_no_words() -> None:
 def test_another_file_is_no_receipt(text: str) -> None:
     with pytest.raises(ReceiptError, match="not a receipt"):
         Receipt.from_json(text)
+
+
+def test_it_says_which_versions_made_it() -> None:
+    receipt = answer(tiny_model(), Inquiry("heads", "zero", TEXT))
+    declared = tomllib.loads((CODE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert receipt.version == f"Headlight {declared} with torch {torch.__version__}"
+    values = json.loads(receipt.to_json())
+    other = values | {"version": "Headlight 9.0.0 with torch 9.0.0"}
+    assert Receipt.from_json(json.dumps(other)).version == other["version"]
+    assert Receipt.from_json(json.dumps({k: v for k, v in values.items() if k != "version"})).version == ""
+    other["inquiry"] |= {"what another version asks": 1}
+    with pytest.raises(ReceiptError, match=r"by Headlight 9\.0\.0 with torch 9\.0\.0, and Headlight \d"):
+        Receipt.from_json(json.dumps(other))
 
 
 def test_other_parts_are_not_compared() -> None:

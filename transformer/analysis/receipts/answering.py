@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transformer.analysis.attention_maps import STACKS, words_of
 from transformer.analysis.attribution.integrated_gradients import Baseline, integrated_gradients
 from transformer.analysis.attribution.pictures import PictureName, scores_by_token
-from transformer.analysis.interventions.corpus import corpus_effects
+from transformer.analysis.interventions.corpus import OutputEffects, corpus_effects, output_effects
 from transformer.analysis.interventions.direct import direct_effects
 from transformer.analysis.interventions.heads import Ablation, Switch, head_effects, head_places
 from transformer.analysis.interventions.knock_outs import N_DRAWS, KnockOut, input_words, word_effects
@@ -57,17 +57,24 @@ def answer(loaded: LoadedModel, inquiry: Inquiry, on_progress: OnProgress | None
     """
     if not loaded.model.config.has_generator:
         raise EditError(f"{loaded.name} has no generator: it writes no words, so there is none to ask about.")
-    if inquiry.pairs:
-        _check(inquiry)
-        return _over_corpus(loaded, inquiry, on_progress)
-    return explain(loaded, run_sentence(loaded, inquiry.text, inquiry.target, top_k=8), inquiry, on_progress)
+    _check(inquiry)
+    if len(inquiry.pairs) > 1:
+        switch = _switch(loaded, inquiry)
+        found = corpus_effects(loaded, inquiry.pairs, switch, on_progress)
+        return _of_outputs(loaded, inquiry, found, switch.n_draws)
+    text, target = inquiry.pairs[0] if inquiry.pairs else (inquiry.text, inquiry.target)
+    return explain(loaded, run_sentence(loaded, text, target, top_k=8), inquiry, on_progress)
 
 
 def explain(
     loaded: LoadedModel, run: Run, inquiry: Inquiry, on_progress: OnProgress | None = None
 ) -> Receipt:
-    """The answer for a run that is there already; see `answer`."""
+    """The answer for a run that is there already, that of the only pair if there are pairs; see `answer`."""
     _check(inquiry)
+    if inquiry.pairs:
+        switch = _switch(loaded, inquiry)
+        effects = output_effects(loaded, run, switch, on_progress)
+        return _of_outputs(loaded, inquiry, effects, switch.n_draws, run.translation)
     question = asked_question(loaded, run, inquiry.word, inquiry.rival)
     found = _COMPUTE[inquiry.parts](loaded, run, question, inquiry, on_progress)
     suppressed = suppressed_ids(loaded, run)
@@ -104,27 +111,28 @@ def _check(inquiry: Inquiry) -> None:
             f"The numbers for {inquiry.parts} can't be computed by {inquiry.how!r}: choose one of "
             f"{', '.join(HOW[inquiry.parts])}."
         )
-
-
-def _over_corpus(loaded: LoadedModel, inquiry: Inquiry, on_progress: OnProgress | None) -> Receipt:
-    if inquiry.parts != "heads":
+    if inquiry.pairs and inquiry.parts != "heads":
         raise EditError("Over several sentences only heads can be switched off: their words differ.")
-    switch = _switch(loaded, inquiry)
-    effects = corpus_effects(loaded, inquiry.pairs, switch, on_progress)
-    low, high = mean_interval(effects, seed=inquiry.seed)
+
+
+def _of_outputs(
+    loaded: LoadedModel, inquiry: Inquiry, found: OutputEffects, draws: int, output: str = ""
+) -> Receipt:
+    n = len(found.effects)
+    ends = mean_interval(found.effects, seed=inquiry.seed) if n > 1 else ()
     return Receipt(
         inquiry=inquiry,
         model=loaded.name,
         weights=fingerprint(loaded.model),
-        metric="fall of the output's log-probability, in nats per token, mean over sentences",
-        output="",
-        baseline=None,
+        metric="fall of the output's log-probability, in nats per token" + ", mean over sentences" * (n > 1),
+        output=output,
+        baseline=float(found.log_probabilities.mean()),
         names=tuple(map(str, head_places(loaded.model.config))),
-        effects=tuple(effects.mean(axis=0).tolist()),
-        intervals=tuple(zip(low.tolist(), high.tolist(), strict=True)),
-        n=len(effects),
-        draws=switch.n_draws,
-        code=source_of(corpus_effects),
+        effects=tuple(found.effects.mean(axis=0).tolist()),
+        intervals=tuple(zip(*(end.tolist() for end in ends), strict=True)),
+        n=n,
+        draws=draws,
+        code=source_of(output_effects),
     )
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
 
 import numpy as np
+import torch
 
 from transformer.analysis.attribution.pictures import PICTURES
 from transformer.analysis.interventions.heads import ABLATIONS
 from transformer.analysis.interventions.knock_outs import KNOCK_OUTS
 from transformer.analysis.interventions.patching import DIRECTIONS
 from transformer.analysis.interventions.questions import NEXT_BEST
+from transformer.files import headlight_version
 
 Part = Literal["heads", "direct", "words", "pictures", "sums", "patches"]
 """The parts of a run that an answer has a number for.
@@ -51,7 +53,8 @@ class Inquiry:
         word: the output word asked about: its text, or its index, which always names one; empty for
             `last_word`.
         rival: a word to compare with, `NEXT_BEST`, or empty for the word's own log-probability.
-        pairs: instead of a text: sources and targets, over which the effect on the whole output is averaged.
+        pairs: instead of a text: sources and targets, over which the effect on the whole output is averaged;
+            a blank target is generated.
         reference: sentences from which "mean" and "resample" take outputs of heads.
         other: for patches: the other sentence.
         place: for patches: what is patched, such as "decoder resid".
@@ -73,6 +76,11 @@ class Inquiry:
     seed: int = 0
 
 
+def this_version() -> str:
+    """The versions of Headlight and torch, as in a receipt."""
+    return f"Headlight {headlight_version()} with torch {torch.__version__}"
+
+
 @dataclass(frozen=True)
 class Receipt:
     """An answer, and everything that determines it.
@@ -83,13 +91,14 @@ class Receipt:
         weights: SHA-256 of its parameters.
         metric: what the numbers are, with their unit.
         output: the output that was asked about.
-        baseline: the answer of the run itself; None over a corpus.
+        baseline: the answer of the run itself; over several sentences, the mean.
         names: the parts, in the model's order.
         effects: the number of each part.
         intervals: the ends of each effect's 95 % bootstrap interval over sentences; empty for one sentence.
         n: number of sentences.
         draws: runs per part, of which an effect is the mean.
         code: where the effects were computed.
+        version: the versions of Headlight and torch that computed them; empty if unknown.
     """
 
     inquiry: Inquiry
@@ -97,13 +106,14 @@ class Receipt:
     weights: str
     metric: str
     output: str
-    baseline: float | None
+    baseline: float
     names: tuple[str, ...]
     effects: tuple[float, ...]
     intervals: tuple[tuple[float, float], ...]
     n: int
     draws: int
     code: str
+    version: str = field(default_factory=this_version)
 
     def to_json(self) -> str:
         """The receipt as JSON text."""
@@ -114,13 +124,14 @@ class Receipt:
         """Read a receipt.
 
         Raises:
-            ReceiptError: the text is not a receipt.
+            ReceiptError: the text is not a receipt, or that of a version that asked otherwise.
         """
+        version = ""
         try:
-            values = json.loads(text)
-            inquiry = values["inquiry"]
+            values: dict[str, Any] = {"version": version} | json.loads(text)
+            version, inquiry = str(values["version"]), values["inquiry"]
             pairs = tuple((str(source), str(target)) for source, target in inquiry["pairs"])
-            own = {field.name: values[field.name] for field in fields(cls)}
+            own = {one.name: values[one.name] for one in fields(cls)}
             asked = Inquiry(**inquiry | {"pairs": pairs, "reference": tuple(map(str, inquiry["reference"]))})
             return cls(
                 **own
@@ -132,9 +143,10 @@ class Receipt:
                 }
             )
         except (ValueError, KeyError, TypeError) as error:
-            raise ReceiptError(
-                "This is not a receipt: give a file that `headlight why --out` or the page Why has saved."
-            ) from error
+            reason = "This is not a receipt: give a file that Headlight saved as the receipt of its numbers."
+            if version not in ("", this_version()):
+                reason = f"This receipt was made by {version}, and {this_version()} can't read it."
+            raise ReceiptError(reason) from error
 
     def difference(self, other: Receipt) -> float:
         """The largest difference of any number from another receipt's; infinite if the parts differ."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
-from transformer.analysis.interventions.corpus import corpus_effects
+from transformer.analysis.interventions.corpus import OutputEffects, corpus_effects
 from transformer.analysis.interventions.heads import Ablation, Switch, head_places
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.ranks import mean_interval
@@ -69,10 +67,10 @@ def _pairs(asked: Asked) -> Pairs:
 
 
 def _table(asked: Asked, how: Ablation, reference: Sequence[Run], pairs: Pairs) -> None:
-    def compute(report: OnProgress) -> NDArray[np.float64]:
+    def compute(report: OnProgress) -> OutputEffects:
         return corpus_effects(asked.loaded, pairs, Switch(asked.loaded, how, reference), report)
 
-    effects = asked.answer(("many", how, pairs), "Switching off the heads in each sentence", compute)
+    effects = asked.answer(("many", how, pairs), "Switching off the heads in each sentence", compute).effects
     low, high = mean_interval(effects)
     table = pd.DataFrame(
         {

@@ -80,8 +80,9 @@ def test_over_a_corpus_effects_are_per_sentence_and_token() -> None:
     switch = Switch(loaded, "zero")
     pairs = [(TEXT, "ho visto il cane"), (OTHER, "")]
     told: list[tuple[int, int]] = []
-    effects = corpus_effects(loaded, pairs, switch, lambda done, of: told.append((done, of)))
+    effects, own = corpus_effects(loaded, pairs, switch, lambda done, of: told.append((done, of)))
     assert told == [(1, 2), (2, 2)]
     run = run_sentence(loaded, *pairs[0])
     alone = head_effects(loaded, run, word_questions(loaded, run), switch).sum(dim=1) / len(run.steps)
     np.testing.assert_allclose(effects[0], alone.numpy(), atol=1e-5)
+    assert own[0] == pytest.approx(np.mean([np.log(step.probability) for step in run.steps]), abs=1e-5)
