@@ -145,7 +145,7 @@ def _picture(key: str, picture: Picture, subject: Subject) -> None:
         case Figure(draw, caption, name):
             show(draw(subject, current_theme()), name=name, caption=said(caption, subject), key=key)
         case Viewing(chosen, views):
-            held = view_run(subject.run, subject.loaded)
+            held = view_run(subject.run, subject.loaded, typed=(subject.text, ""))
             first = replace(default_choice(held), **chosen(subject))
             viewer(held, key=key, prefix=f"{key} ", first=first, owner=subject.text, views=views)
         case Training(task):

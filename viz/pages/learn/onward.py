@@ -31,7 +31,7 @@ def _prepare(way: Onward, subject: Subject) -> None:
     """Set the other page's state."""
     told = way.said(subject)
     if way.page in VIEWED:
-        keep(read_choice(told, view_run(subject.run, subject.loaded)))
+        keep(read_choice(told, view_run(subject.run, subject.loaded, typed=(subject.text, ""))))
     else:
         for name, value in told.items():
             set_choice(name, value)

@@ -10,7 +10,7 @@ import pytest
 from tests.pages.learn.lessons.subjects import SENTENCES, open_question, subject
 from viz.page_titles import TITLES
 from viz.pages.learn.lessons import lessons
-from viz.pages.learn.lessons.format.parts import Figure, Lesson, Shown
+from viz.pages.learn.lessons.format.parts import Figure, Lesson, seen
 from viz.pages.learn.lessons.format.questions import (
     CellQuestion,
     ChoiceQuestion,
@@ -102,7 +102,7 @@ def test_what_is_right_is_an_answer_and_judged_so(name: str) -> None:
 def test_pictures_are_named_apart(name: str) -> None:
     """Pictures are saved under their names."""
     of = subject("toy-en-it", SENTENCES[0])
-    shown = [step.shown if isinstance(step.shown, Shown) else step.shown(of) for step in LESSONS[name].steps]
+    shown = [seen(step.shown, of) for step in LESSONS[name].steps]
     names = [picture.name for one in shown for picture in one.pictures if isinstance(picture, Figure)]
     assert len(set(names)) == len(names)
     assert all(map(NAME.fullmatch, names))

@@ -243,27 +243,21 @@ LESSON = Lesson(
                 answer=lambda subject: float(changes_by_last(subject)[:-1].max()),
                 unit="largest change",
                 is_quantity=True,
-                least=0,
                 most=lambda _: 1_000,
                 step=0.1,
                 within=1e-5,
                 reason=_reason_parallel,
                 pointless=_mixed,
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        lambda subject, theme: token_bars(
-                            changes_by_last(subject),
-                            subject.run.trace.tgt_tokens[0],
-                            theme=theme,
-                            quantity="largest change of a row",
-                        ),
-                        "What changes in each row when the last token is another one.",
-                        "lesson-last-token",
-                    ),
+            Figure(
+                lambda subject, theme: token_bars(
+                    changes_by_last(subject),
+                    subject.run.trace.tgt_tokens[0],
+                    theme=theme,
+                    quantity="largest change of a row",
                 ),
+                "What changes in each row when the last token is another one.",
+                "lesson-last-token",
             ),
         ),
         Step(
@@ -279,20 +273,15 @@ LESSON = Lesson(
                 reason=_reason_look,
                 pointless=_no_source,
             ),
-            Shown(
-                "",
-                (
-                    Viewing(
-                        lambda subject: {
-                            "view": "layer",
-                            "attention": "cross",
-                            "layer": look_of(subject).layer,
-                            "head": look_of(subject).head,
-                            "cell": (written_of(subject).row, int(look_of(subject).weights.argmax())),
-                        },
-                        views=("layer", "map"),
-                    ),
-                ),
+            Viewing(
+                lambda subject: {
+                    "view": "layer",
+                    "attention": "cross",
+                    "layer": look_of(subject).layer,
+                    "head": look_of(subject).head,
+                    "cell": (written_of(subject).row, int(look_of(subject).weights.argmax())),
+                },
+                views=("layer", "map"),
             ),
         ),
         Step(

@@ -145,21 +145,16 @@ def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def _bars(subject: Subject, *, of_weights: bool) -> Shown:
+def _bars(subject: Subject, *, of_weights: bool) -> Figure:
     losses = [0.0 if loss is None else loss for loss in key_losses(subject)]
     values = mean_weights(subject) if of_weights else np.array(losses)
     title = "mean weight" if of_weights else f"cost ({_unit(subject)})"
-    return Shown(
-        "",
-        (
-            Figure(
-                lambda _, theme: token_bars(values, _tokens(subject), theme=theme, quantity=title),
-                "How much each token is looked at: the mean of all layers and heads."
-                if of_weights
-                else "What it costs when the token can't be looked at.",
-                f"lesson-explanation-{'weights' if of_weights else 'cost'}",
-            ),
-        ),
+    return Figure(
+        lambda _, theme: token_bars(values, _tokens(subject), theme=theme, quantity=title),
+        "How much each token is looked at: the mean of all layers and heads."
+        if of_weights
+        else "What it costs when the token can't be looked at.",
+        f"lesson-explanation-{'weights' if of_weights else 'cost'}",
     )
 
 
@@ -193,7 +188,6 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: 100 * _after_sharpest(subject),
                 unit="percent",
-                least=0,
                 most=lambda subject: 100.0 if place_of(subject).step is not None else 1_000.0,
                 step=1,
                 within=10,

@@ -18,7 +18,7 @@ from transformer.analysis.attention_maps import (
 from viz.figures.attention import attention_grid, attention_heatmap
 from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.habits import HABITS, Head, clearest_of, habits_of, rows_with
-from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step, Viewing
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Step, Viewing
 from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
@@ -194,16 +194,11 @@ LESSON = Lesson(
                     "d_model divided by the number of heads, so that several cost no more than one."
                 ),
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        lambda subject, theme: _grid_of(subject, maps_of(subject).values[:1], theme),
-                        "Your sentence in all heads of layer 0. A row is a token that looks, a column one "
-                        "that is looked at; the stronger its colour, the more.",
-                        "lesson-layer",
-                    ),
-                ),
+            Figure(
+                lambda subject, theme: _grid_of(subject, maps_of(subject).values[:1], theme),
+                "Your sentence in all heads of layer 0. A row is a token that looks, a column one "
+                "that is looked at; the stronger its colour, the more.",
+                "lesson-layer",
             ),
         ),
         Step(
@@ -221,20 +216,15 @@ LESSON = Lesson(
                 reason=_reason_where,
                 pointless=_one_token,
             ),
-            Shown(
-                "",
-                (
-                    Viewing(
-                        lambda subject: {
-                            "attention": attention_of(subject),
-                            "view": "layer",
-                            "layer": clearest(subject).layer,
-                            "head": clearest(subject).head,
-                            "cell": _asked_cell(subject),
-                        },
-                        views=("layer",),
-                    ),
-                ),
+            Viewing(
+                lambda subject: {
+                    "attention": attention_of(subject),
+                    "view": "layer",
+                    "layer": clearest(subject).layer,
+                    "head": clearest(subject).head,
+                    "cell": _asked_cell(subject),
+                },
+                views=("layer",),
             ),
         ),
         Step(
@@ -254,15 +244,10 @@ LESSON = Lesson(
                 reason=_reason_which,
                 pointless=_one_token,
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        _doing_so,
-                        "That head with all its rows: look for the diagonal or the column of its habit.",
-                        "lesson-habit",
-                    ),
-                ),
+            Figure(
+                _doing_so,
+                "That head with all its rows: look for the diagonal or the column of its habit.",
+                "lesson-habit",
             ),
         ),
         Step(
@@ -293,25 +278,15 @@ LESSON = Lesson(
             contrast=Contrast(
                 "What is shown",
                 {
-                    "All heads": Shown(
-                        "",
-                        (
-                            Figure(
-                                lambda subject, theme: _grid_of(subject, maps_of(subject).values, theme),
-                                "Every head, each with its own picture.",
-                                "lesson-heads",
-                            ),
-                        ),
+                    "All heads": Figure(
+                        lambda subject, theme: _grid_of(subject, maps_of(subject).values, theme),
+                        "Every head, each with its own picture.",
+                        "lesson-heads",
                     ),
-                    "The average of a layer": Shown(
-                        "",
-                        (
-                            Figure(
-                                _average,
-                                "The mean of the weights of that layer's heads.",
-                                "lesson-heads-averaged",
-                            ),
-                        ),
+                    "The average of a layer": Figure(
+                        _average,
+                        "The mean of the weights of that layer's heads.",
+                        "lesson-heads-averaged",
                     ),
                 },
             ),

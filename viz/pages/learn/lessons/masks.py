@@ -230,7 +230,6 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: float(causal_mask(_n(subject)).sum()),
                 unit="open cells",
-                least=0,
                 most=lambda subject: float(_n(subject) ** 2),
                 reason=lambda subject: (
                     f"{_sum_of_rows(_n(subject))}: a little more than half. That is why one forward trains "
@@ -238,20 +237,15 @@ LESSON = Lesson(
                 ),
                 pointless=_no_decoder,
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        lambda subject, theme: mask_matrix(
-                            {FUTURE: _closed(subject).astype(np.bool_)},
-                            subject.run.trace.tgt_tokens[0],
-                            subject.run.trace.tgt_tokens[0],
-                            theme=theme,
-                        ),
-                        "The causal mask of your target: a row may look at itself and at what is before it.",
-                        "lesson-causal-mask",
-                    ),
+            Figure(
+                lambda subject, theme: mask_matrix(
+                    {FUTURE: _closed(subject).astype(np.bool_)},
+                    subject.run.trace.tgt_tokens[0],
+                    subject.run.trace.tgt_tokens[0],
+                    theme=theme,
                 ),
+                "The causal mask of your target: a row may look at itself and at what is before it.",
+                "lesson-causal-mask",
             ),
         ),
         Step(
@@ -269,7 +263,6 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: 100 * _closed_share(decoder_row(subject), 0.0),
                 unit="percent",
-                least=0,
                 most=lambda _: 100,
                 step=1,
                 within=10,
@@ -298,7 +291,6 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: 100 * _to_padding(subject, is_masked=False),
                 unit="percent",
-                least=0,
                 most=lambda _: 100,
                 step=1,
                 within=10,

@@ -113,19 +113,14 @@ def _course(subject: Subject, place: NormPosition) -> Shown:
     )
 
 
-def _arriving(subject: Subject, place: NormPosition) -> Shown:
+def _arriving(subject: Subject, place: NormPosition) -> Figure:
     lengths = np.array(untrained(subject, place).gradients)
-    return Shown(
-        "",
-        (
-            Figure(
-                lambda _, theme: token_bars(
-                    lengths, LAYERS, theme=theme, quantity="length of the gradient", axis="layer"
-                ),
-                f"How much of the gradient arrives where each layer of the {place}-norm model begins.",
-                f"lesson-{place}-norm-gradient",
-            ),
+    return Figure(
+        lambda _, theme: token_bars(
+            lengths, LAYERS, theme=theme, quantity="length of the gradient", axis="layer"
         ),
+        f"How much of the gradient arrives where each layer of the {place}-norm model begins.",
+        f"lesson-{place}-norm-gradient",
     )
 
 
@@ -159,7 +154,6 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: growth_of(subject, "pre"),
                 unit="times",
-                least=0,
                 most=lambda _: 10_000,
                 step=0.1,
                 share=0.25,

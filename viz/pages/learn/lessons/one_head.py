@@ -255,15 +255,10 @@ LESSON = Lesson(
                     _score_as_in_paper,
                 ),
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        score_terms,
-                        "Each dimension's part of the score, and their sum so far, which ends at the score.",
-                        "lesson-score",
-                    ),
-                ),
+            Figure(
+                score_terms,
+                "Each dimension's part of the score, and their sum so far, which ends at the score.",
+                "lesson-score",
             ),
         ),
         Step(
@@ -314,7 +309,7 @@ LESSON = Lesson(
             Contrast(
                 "What would be lost if nothing were compared?",
                 {
-                    "This head": lambda subject: Shown("", (all_rows(subject, equal=False),)),
+                    "This head": lambda subject: all_rows(subject, equal=False),
                     "All weights equal": lambda subject: Shown(
                         "Without queries and keys each token gets the same average of all values: a bag of "
                         "words, in which nobody knows what belongs to what.",

@@ -17,7 +17,7 @@ from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.learn.lessons.computed.contest import head_name, undecided
 from viz.pages.learn.lessons.computed.exchanged import Exchange, exchange, shares_of
-from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Shown, Step
+from viz.pages.learn.lessons.format.parts import Contrast, Figure, Lesson, Onward, Step
 from viz.pages.learn.lessons.format.questions import CellQuestion, NumberQuestion, TokenQuestion
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
@@ -125,7 +125,7 @@ def _reason_enough(subject: Subject) -> str:
     )
 
 
-def _grid(of_heads: bool, direction: Direction) -> Shown:
+def _grid(of_heads: bool, direction: Direction) -> Figure:
     def figure(subject: Subject, theme: Theme) -> go.Figure:
         place = _heads(subject) if of_heads else _stream(subject)
         shares = _shares(subject, place, direction)
@@ -144,7 +144,7 @@ def _grid(of_heads: bool, direction: Direction) -> Shown:
         return f"{what} from the other run, one patch per cell. {SCALE}."
 
     name = f"lesson-patches-{'heads' if of_heads else 'stream'}-{direction}"
-    return Shown("", (Figure(figure, caption, name),))
+    return Figure(figure, caption, name)
 
 
 def _contrast(*, of_heads: bool) -> Contrast:

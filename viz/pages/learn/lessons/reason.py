@@ -191,7 +191,7 @@ def _reason_mean(subject: Subject) -> str:
     )
 
 
-def _by(how: Ablation) -> Shown:
+def _by(how: Ablation) -> Figure:
     def draw(subject: Subject, theme: Theme) -> go.Figure:
         values: NDArray[np.float64] = on_board(subject, lead_losses(subject, decided(subject), how))
         return signed_grid(
@@ -204,7 +204,7 @@ def _by(how: Ablation) -> Shown:
         )
 
     caption = f"What each head costs if its output is replaced by {'zeros' if how == 'zero' else 'its mean'}."
-    return Shown("", (Figure(draw, caption, f"lesson-reason-{how}"),))
+    return Figure(draw, caption, f"lesson-reason-{how}")
 
 
 LESSON = Lesson(

@@ -213,15 +213,10 @@ LESSON = Lesson(
                 unit="mean length",
                 reason=_reason_added,
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        _lengths,
-                        "How long each token's vector is, from the input of the stack to its last layer.",
-                        "lesson-stream",
-                    ),
-                ),
+            Figure(
+                _lengths,
+                "How long each token's vector is, from the input of the stack to its last layer.",
+                "lesson-stream",
             ),
         ),
         Step(
@@ -246,21 +241,16 @@ LESSON = Lesson(
                 share=0.05,
                 reason=_reason_norm,
             ),
-            lambda subject: Shown(
-                "",
-                (
-                    Figure(
-                        lambda _, theme: value_distribution(
-                            {
-                                "before": norm_of(subject).input[0].numpy(),
-                                "normalised": norm_of(subject).normalized[0].numpy(),
-                            },
-                            theme=theme,
-                        ),
-                        "How the numbers of all tokens spread, before and after.",
-                        "lesson-norm",
-                    ),
+            lambda subject: Figure(
+                lambda _, theme: value_distribution(
+                    {
+                        "before": norm_of(subject).input[0].numpy(),
+                        "normalised": norm_of(subject).normalized[0].numpy(),
+                    },
+                    theme=theme,
                 ),
+                "How the numbers of all tokens spread, before and after.",
+                "lesson-norm",
             ),
         ),
         Step(
@@ -278,7 +268,6 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: 100 * active(subject),
                 unit="percent",
-                least=0,
                 most=lambda _: 100,
                 step=1,
                 within=10,

@@ -225,27 +225,21 @@ LESSON = Lesson(
                 answer=_root,
                 unit="standard deviation",
                 is_quantity=True,
-                least=0,
                 most=lambda _: 100_000,
                 step=0.1,
                 within=0.1,
                 reason=_reason_spread,
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        lambda subject, theme: value_distribution(
-                            {
-                                "q · k": _all_products(subject),
-                                "q · k / √d_head": _all_products(subject) / np.float32(_root(subject)),
-                            },
-                            theme=theme,
-                        ),
-                        "How the products of layer 0 spread, undivided and divided.",
-                        "lesson-products",
-                    ),
+            Figure(
+                lambda subject, theme: value_distribution(
+                    {
+                        "q · k": _all_products(subject),
+                        "q · k / √d_head": _all_products(subject) / np.float32(_root(subject)),
+                    },
+                    theme=theme,
                 ),
+                "How the products of layer 0 spread, undivided and divided.",
+                "lesson-products",
             ),
         ),
         Step(
@@ -257,7 +251,6 @@ LESSON = Lesson(
                 answer=lambda subject: float(weights_of(row_of(subject), _other_divisor(subject)).max()),
                 unit="weight",
                 is_quantity=True,
-                least=0,
                 most=lambda _: 1,
                 step=0.01,
                 within=0.05,

@@ -222,7 +222,7 @@ LESSON = Lesson(
                 unit="probability",
                 reason=_reason_candidate,
             ),
-            Shown("", (Figure(_next, "The best candidates of that step.", "lesson-candidates"),)),
+            Figure(_next, "The best candidates of that step.", "lesson-candidates"),
         ),
         Step(
             "The whole sentence",
@@ -233,22 +233,16 @@ LESSON = Lesson(
                 asks=_asks_whole,
                 answer=lambda subject: 100 * math.exp(log_probability(subject)),
                 unit="percent",
-                least=0,
                 most=lambda _: 100,
                 step=0.1,
                 within=1,
                 share=0.05,
                 reason=_reason_whole,
             ),
-            Shown(
-                "",
-                (
-                    Figure(
-                        _falling,
-                        "The probability of the sentence up to each token: it can only fall.",
-                        "lesson-whole",
-                    ),
-                ),
+            Figure(
+                _falling,
+                "The probability of the sentence up to each token: it can only fall.",
+                "lesson-whole",
             ),
         ),
         Step(
@@ -277,7 +271,6 @@ LESSON = Lesson(
                 ),
                 answer=lambda subject: 100 * float(tempered(subject, 2.0).max()),
                 unit="percent",
-                least=0,
                 most=lambda _: 100,
                 step=1,
                 within=10,

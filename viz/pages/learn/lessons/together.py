@@ -96,23 +96,18 @@ def _written(subject: Subject, *which: int) -> Shown:
     )
 
 
-def _bars(subject: Subject) -> Shown:
+def _bars(subject: Subject) -> Figure:
     pair = _pair(subject)
     values = np.array(
         [pair.first_loss, pair.second_loss, pair.first_loss + pair.second_loss, pair.joint_loss]
     )
     labels = ("the first alone", "the second alone", "their sum", "both off")
-    return Shown(
-        "",
-        (
-            Figure(
-                lambda _, theme: token_bars(
-                    values, labels, theme=theme, quantity="cost (logits of the lead)", axis="what is off"
-                ),
-                "What each head costs alone, the sum of that, and what both cost together.",
-                "lesson-together",
-            ),
+    return Figure(
+        lambda _, theme: token_bars(
+            values, labels, theme=theme, quantity="cost (logits of the lead)", axis="what is off"
         ),
+        "What each head costs alone, the sum of that, and what both cost together.",
+        "lesson-together",
     )
 
 

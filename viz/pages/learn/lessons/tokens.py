@@ -165,20 +165,15 @@ def _reason_neighbour(subject: Subject) -> str:
     )
 
 
-def _nearest(subject: Subject, table: NDArray[np.float32], what: str) -> Shown:
+def _nearest(subject: Subject, table: NDArray[np.float32], what: str) -> Figure:
     near = _cosines(table, ids_of(subject)[place_of(subject)])
     near[ids_of(subject)[place_of(subject)]] = -np.inf
     best = np.argsort(-near, kind="stable")[:N_NEIGHBOURS]
     names = [_name(subject, int(index)) for index in best]
-    return Shown(
-        "",
-        (
-            Figure(
-                lambda _, theme: token_bars(near[best], names, theme=theme, quantity="cosine"),
-                f"The {len(best)} nearest tokens of all {len(table):,}, by {what}.",
-                "lesson-neighbours",
-            ),
-        ),
+    return Figure(
+        lambda _, theme: token_bars(near[best], names, theme=theme, quantity="cosine"),
+        f"The {len(best)} nearest tokens of all {len(table):,}, by {what}.",
+        "lesson-neighbours",
     )
 
 
@@ -265,7 +260,6 @@ LESSON = Lesson(
                 answer=lambda subject: _length(subject) * _scale(subject),
                 unit="length",
                 is_quantity=True,
-                least=0,
                 most=lambda _: 1e6,
                 step=0.1,
                 within=0.05,

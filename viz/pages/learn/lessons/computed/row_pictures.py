@@ -10,7 +10,7 @@ from viz.figures.attention import attention_heatmap
 from viz.figures.bars import token_bars
 from viz.figures.dot_product import dot_product_terms
 from viz.pages.learn.lessons.computed.row import row_of
-from viz.pages.learn.lessons.format.parts import Figure, Shown
+from viz.pages.learn.lessons.format.parts import Figure
 from viz.pages.learn.lessons.format.subject import Subject
 from viz.theme import Theme
 
@@ -21,21 +21,16 @@ def score_terms(subject: Subject, theme: Theme) -> go.Figure:
     return dot_product_terms(row.q, row.k[row.first], theme=theme, scale=subject.config.attention_scale)
 
 
-def row_bars(subject: Subject, *, of_weights: bool) -> Shown:
+def row_bars(subject: Subject, *, of_weights: bool) -> Figure:
     """The row's scores or, after the softmax, its weights."""
     row = row_of(subject)
     tokens = [token for token, is_open in zip(row.tokens, row.is_open, strict=True) if is_open]
     values = (row.weights if of_weights else row.scores)[row.is_open]
     quantity = "weight" if of_weights else "score"
-    return Shown(
-        "",
-        (
-            Figure(
-                lambda _, theme: token_bars(values, tokens, theme=theme, quantity=quantity),
-                "The row after the softmax." if of_weights else "The row before the softmax.",
-                f"lesson-row-{quantity}s",
-            ),
-        ),
+    return Figure(
+        lambda _, theme: token_bars(values, tokens, theme=theme, quantity=quantity),
+        "The row after the softmax." if of_weights else "The row before the softmax.",
+        f"lesson-row-{quantity}s",
     )
 
 

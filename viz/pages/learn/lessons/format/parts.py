@@ -68,7 +68,8 @@ class Shown:
     pictures: Sequence[Picture] = ()
 
 
-Seen: TypeAlias = Shown | Callable[[Subject], Shown]
+Seen: TypeAlias = Shown | Picture | Callable[[Subject], Shown | Picture]
+"""A picture that needs no text stands for itself."""
 
 
 @dataclass(frozen=True)
@@ -166,4 +167,5 @@ class Lesson:
 
 def seen(shown: Seen, subject: Subject) -> Shown:
     """The text and pictures for a subject."""
-    return shown if isinstance(shown, Shown) else shown(subject)
+    made = shown(subject) if callable(shown) else shown
+    return made if isinstance(made, Shown) else Shown(pictures=(made,))

@@ -227,7 +227,7 @@ class NumberQuestion(Question):
 
     answer: Callable[[Subject], float]
     unit: str
-    least: float
+    least: float = 0
     most: Callable[[Subject], float]
     step: float = 1.0
     within: float = 0.0
