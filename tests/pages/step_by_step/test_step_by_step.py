@@ -68,7 +68,7 @@ def test_every_stage_of_every_model_can_be_drawn(
         np.testing.assert_array_equal(shown, stage.result.values[:MOST_ROWS, :MOST_COLUMNS])
         assert_shares_a_range(data["pictures"], stage)
         assert data["pictures"][-1]["rows"]["count"] == len(stage.result.values)
-        assert recorded(stage)
+        assert recorded(stage, way)
         for lines in stage.code:
             assert numbered(lines.text, lines.first).lstrip().startswith(f"{lines.first}  ")
 

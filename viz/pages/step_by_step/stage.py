@@ -31,7 +31,7 @@ def show_stage(stage: Stage, way: Way, theme: Theme) -> None:
     prose(f"**Notice** {stage.notice}")
     if stage.formula:
         st.latex(stage.formula)
-    st.markdown(recorded(stage))
+    st.markdown(recorded(stage, way))
     _code(stage.code)
 
 
@@ -45,13 +45,13 @@ def _place(stage: Stage, way: Way) -> str:
     return f"{stack}, layer {way.layer}, head {way.head}"
 
 
-def recorded(stage: Stage) -> str:
+def recorded(stage: Stage, way: Way) -> str:
     """Name the recorded tensor that is shown, as Markdown."""
     if not stage.path:
         rows, columns = stage.result.values.shape
         what = "text" if stage.result.kind == "words" else f"{rows:,} × {columns:,}"
         return f"Intermediate result, not stored separately ({what})."
-    shape = f"({', '.join(stage.shape)}) = ({', '.join(f'{size:,}' for size in stage.sizes)})"
+    shape = f"({', '.join(stage.shape)}) = ({', '.join(f'{size:,}' for size in way.sizes(stage.path))})"
     part = f", of which `[{', '.join(map(_index, stage.part))}]` is shown" if stage.part else ""
     return f"Recorded as `{stage.path}`, shape {shape}{part}"
 

@@ -43,9 +43,8 @@ def test_what_is_shown_is_the_part_of_the_recorded_tensor_that_is_named(name: st
         assert stage.result.values.dtype == np.float32, stage.name
         if stage.path:
             tensor = way.run.trace[stage.path]
-            assert tuple(tensor.shape) == tuple(stage.sizes)
-            assert len(stage.shape) == len(stage.sizes)
-        if stage.part:
+            assert len(stage.shape) == tensor.ndim
+        if stage.path and stage.part:
             np.testing.assert_array_equal(tensor[stage.part].numpy(), stage.result.values, stage.name)
     told = {stage.path for stage in stages}
     layer = f"{stack}.layers.{way.layer}."

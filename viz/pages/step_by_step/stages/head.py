@@ -89,6 +89,5 @@ class Head:
             stack=self.way.stack,
             block=self.block,
             path=path,
-            sizes=self.way.sizes(path) if path else (),
             **what,
         )

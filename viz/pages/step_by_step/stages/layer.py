@@ -173,9 +173,6 @@ def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
         block=f"{way.stack}.layers.0.{name}",
         formula=rf"X \leftarrow X + {added}",
         path=path,
-        shape=("B", "T", "D"),
-        sizes=way.sizes(path),
-        part=(0,),
         operands=[Operand(x), Operand(replace(out, rows=x.rows), CELL, "+")],
         result=per_token("X", total, way.axis(way.stack), path),
         code=[_residual_line(way), *([] if is_normed else [_point(way, AFTER[name])])],
@@ -236,9 +233,6 @@ def _feed_forward(way: Way, read: Matrix) -> Iterator[Stage]:
         block=f"{way.stack}.layers.0.feed_forward",
         formula=rf"\text{{FFN}}(X) = H W_2{_bias_said(way, path, 'w_2', '2')}",
         path=f"{path}.out",
-        shape=("B", "T", "D"),
-        sizes=way.sizes(f"{path}.out"),
-        part=(0,),
         operands=[
             Operand(hidden, ROW),
             Operand(_matrix(way, path, "w_2", config.d_ff, config.d_model), COLUMN, "×"),
@@ -286,8 +280,6 @@ def _widened(
         formula=formula,
         path=f"{path}.{recorded}",
         shape=("B", "T", "d_ff"),
-        sizes=way.sizes(f"{path}.{recorded}"),
-        part=(0,),
         operands=[
             Operand(replace(read, name="X"), ROW, sign),
             Operand(_matrix(way, path, weight, config.d_model, config.d_ff), COLUMN, "×"),

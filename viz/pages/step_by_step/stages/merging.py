@@ -72,8 +72,6 @@ def merging(way: Way, path: str, queries: Axis) -> Iterator[Stage]:
         formula=r"\text{MultiHead} = \text{Concat}(\ldots) \, W^O" + said,
         path=f"{path}.out",
         shape=("B", "Q", "D"),
-        sizes=way.sizes(f"{path}.out"),
-        part=(0,),
         operands=[
             Operand(concatenated, ROW),
             Operand(matrix, COLUMN, "×"),

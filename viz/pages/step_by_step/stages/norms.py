@@ -67,7 +67,6 @@ def norm_stage(
         formula=r"\text{norm}(x) = " + FORMULAS[kind],
         path=f"{path}.result",
         shape=("B", "H", "T", "d_head") if len(part) > 1 else ("B", "T", "D"),
-        sizes=way.sizes(f"{path}.result"),
         part=part,
         operands=operands,
         result=per_token("norm(x)", result, tokens, f"{path}.result"),

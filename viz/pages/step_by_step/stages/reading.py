@@ -150,7 +150,7 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
     tokens, config, ids = way.axis(stack), way.config, np.array(way.ids(stack))
     rows = way.weight(f"{path}.weight", ids)
     scaled = way.record(f"{path}.tokens", 0)
-    recorded, shape = f"{path}.tokens", ("B", "T", "D")
+    recorded = f"{path}.tokens"
     size = config.embedding_width
     vocabulary = way.n_rows(f"{path}.weight")
     looked_up = per_token("E[ids]", rows, tokens, f"{path}.weight")
@@ -168,9 +168,6 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
         block=path,
         formula=r"x_i = E_{\text{id}_i}",
         path="" if is_scaled else recorded,
-        shape=() if is_scaled else shape,
-        sizes=() if is_scaled else way.sizes(recorded),
-        part=() if is_scaled else (0,),
         operands=[Operand(_id_column(way, stack, path), ROW)],
         result=looked_up,
         code=[tapping(Embedding.forward, "tokens")],
@@ -192,9 +189,6 @@ def _embedded(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
             block=path,
             formula=r"x_i = E_{\text{id}_i} " + (said if is_root else rf"\cdot {scale:g}"),
             path=recorded,
-            shape=shape,
-            sizes=way.sizes(recorded),
-            part=(0,),
             operands=[
                 Operand(looked_up),
                 Operand(factor("√d_model" if is_root else "scale", scale, f"{path}.scale"), ALL, "×"),
@@ -236,9 +230,6 @@ def _places(way: Way, stack: Stack, path: str) -> Iterator[Stage]:
             block=path,
             formula="X" + "".join(f" + {op.matrix.name}" for op in operands[1:]) + r"\;\to\; X",
             path=recorded,
-            shape=("B", "T", "D"),
-            sizes=way.sizes(recorded),
-            part=(0,),
             operands=operands,
             result=per_token("X", total, tokens, recorded),
             code=[
@@ -277,9 +268,6 @@ def _projected(way: Way, stack: Stack, path: str) -> Stage:
         block=path,
         formula=r"X \leftarrow X W + b",
         path=f"{path}.out",
-        shape=("B", "T", "D"),
-        sizes=way.sizes(f"{path}.out"),
-        part=(0,),
         operands=[
             Operand(narrow, ROW),
             Operand(matrix, COLUMN, "×"),
@@ -303,8 +291,6 @@ def _segments(way: Way, stack: Stack, path: str, row: Matrix) -> Stage:
         formula="S = S_0",
         path=recorded,
         shape=("B", "1", "D"),
-        sizes=way.sizes(recorded),
-        part=(0,),
         result=row,
         code=[tapping(Embedding.forward, "segments")],
         notice=f"The model knows {way.config.n_segments} kinds of sentence, with a learned vector each. One "
@@ -347,8 +333,6 @@ def _positions(way: Way, stack: Stack, path: str, added: Matrix) -> Stage:
         formula=formula,
         path=recorded,
         shape=("1", "T", "D"),
-        sizes=way.sizes(recorded),
-        part=(0,),
         result=added,
         code=[tapping(Embedding.forward, "positions"), module],
         notice=f"A vector for each position, whatever token stands there. {about} Position {at} is "

@@ -88,8 +88,8 @@ def _products(head: Head, queries: Matrix, scores: Array, recorded: str) -> Stag
         "Scores",
         "" if is_biased else recorded,
         formula=r"S = " + _formula(config.attention_scale),
-        shape=() if is_biased else ("B", "H", "Q", "K"),
-        part=() if is_biased else (0, head.number),
+        shape=("B", "H", "Q", "K"),
+        part=(0, head.number),
         operands=[Operand(queries, ROW), Operand(transposed, COLUMN, "×")],
         result=product,
         code=[
@@ -243,6 +243,7 @@ def _masked(head: Head, before: Matrix, masked: Matrix, mask: NDArray[np.bool_])
         formula=r"S_{ij} = \begin{cases} S_{ij} & \text{where the mask is True: may attend} \\ -\infty & "
         r"\text{elsewhere} \end{cases}",
         shape=("B", "1", "1" if head.way.sizes(f"{head.path}.mask")[2] == 1 else "Q", "K"),
+        part=(),
         operands=[Operand(before), Operand(shown, CELL, "where")],
         result=masked,
         code=[tapping(scaled_dot_product_attention, "mask"), _softmax_line(mask)],

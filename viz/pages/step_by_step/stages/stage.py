@@ -89,8 +89,7 @@ class Stage:
         block: path of its block in the drawing of the architecture (of layer 0).
         formula: our own LaTeX.
         path: path of the recorded tensor; "" for an intermediate result that is not recorded.
-        shape: the symbols of the tensor's axes.
-        sizes: the sizes of its axes.
+        shape: the symbols of the tensor's axes; unused without one, as is `part`.
         part: the index of the part of the tensor that `result` shows.
         operands: the inputs.
         result: the output.
@@ -105,9 +104,8 @@ class Stage:
     block: str
     formula: str = ""
     path: str = ""
-    shape: Sequence[str] = ()
-    sizes: Sequence[int] = ()
-    part: tuple[Any, ...] = ()
+    shape: Sequence[str] = ("B", "T", "D")
+    part: tuple[Any, ...] = (0,)
     operands: Sequence[Operand] = ()
     result: Matrix
     code: Sequence[Lines]
