@@ -12,6 +12,7 @@ from headlight.runs import Run
 from transformer.analysis.interventions.questions import NEXT_BEST
 from transformer.analysis.receipts.answering import explain
 from transformer.analysis.receipts.receipt import HOW, Inquiry, Part, Receipt
+from transformer.errors import EditError
 from transformer.files import write_text
 
 
@@ -72,15 +73,19 @@ def why(
         seed: seed of all draws.
 
     Raises:
-        headlight.EditError: the question makes no sense for this model.
+        headlight.EditError: the question makes no sense for this model, or the run has edits.
         headlight.SentenceError: the output has no such word, or the two words can't be compared.
     """
-    generated = run.computed.generated
+    if run.typed is None:
+        raise EditError(
+            "This run has edits, and the answer would be that of the model without them: ask about a run "
+            "without edits."
+        )
     inquiry = Inquiry(
         parts=parts,
         how=how or HOW[parts][0],
         text=run.text,
-        target="" if generated else run.model.target.decode(run.computed.target.ids),
+        target=run.target,
         word=word,
         rival=rival,
         reference=tuple(reference),

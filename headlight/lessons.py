@@ -164,7 +164,7 @@ class Lesson:
             case Figure(draw, caption, _):
                 return [draw(self._subject, palette("light")), said(caption, self._subject)]
             case Viewing(chosen, _):
-                run = view_run(self._subject.run, self._subject.loaded)
+                run = view_run(self._subject.run, self._subject.loaded, typed=(self._subject.text, ""))
                 return [AttentionWidget(run, self._subject.text, "auto", chosen(self._subject))]
             case Training(task):
                 return [

@@ -15,7 +15,14 @@ from viz.viewer.viewer_run import view_run
 
 
 def write_page(
-    model: LoadedModel, run: Run, text: str, path: Path, *, everything: bool = False, **chosen: Any
+    model: LoadedModel,
+    run: Run,
+    text: str,
+    path: Path,
+    *,
+    typed: tuple[str, str] | None,
+    everything: bool = False,
+    **chosen: Any,
 ) -> None:
     """Write the page of a run.
 
@@ -24,6 +31,7 @@ def write_page(
         run: the run.
         text: its source, as typed.
         path: path of the file; an existing one is replaced once the new one is complete.
+        typed: see `viz.viewer.viewer_run.view_run`.
         everything: store all numbers exactly, whatever the size.
         chosen: fields of `viz.viewer.choice.Choice` that are valid for the run; None for the default.
 
@@ -31,7 +39,7 @@ def write_page(
         OSError: the file can't be written; the message says why.
     """
     check_place(path)
-    viewed = view_run(run, model)
+    viewed = view_run(run, model, typed=typed)
     given = {name: value for name, value in chosen.items() if value is not None}
     choice = default_choice(viewed)
     if "attention" in given:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -132,13 +132,22 @@ class Run(Batch):
     Attributes:
         computed: the run as used in the app.
         text: the sentence, as typed.
+        target: the target, as typed; empty if the model generated it.
+        edits: the edits that it was run with.
     """
 
     computed: running.Run
     text: str
+    target: str = ""
+    edits: Mapping[str, AnyEdit] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Run of {self.text!r} in {self.model.name}: {self.translation!r}>"
+
+    @property
+    def typed(self) -> tuple[str, str] | None:
+        """Source and target as typed, from which the run can be computed again; None if it has edits."""
+        return None if self.edits else (self.text, self.target)
 
     @property
     def translation(self) -> str:
@@ -238,6 +247,7 @@ class Run(Batch):
             self.computed,
             self.text,
             Path(path),
+            typed=self.typed,
             everything=everything,
             attention=attention,
             layer=layer,
@@ -271,7 +281,7 @@ def run(
         headlight.SentenceError: the sentence has no words, or is too long.
     """
     computed = edited_run(model, text, edits or {}, target, top_k=TOP_K)
-    return Run(model, computed.trace, computed, text)
+    return Run(model, computed.trace, computed, text, target, edits or {})
 
 
 def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:

@@ -161,7 +161,7 @@ def _first_selection(
 def _viewed(run: Batch, sentence: int) -> ViewerRun:
     run.check_sentence(sentence)
     if isinstance(run, Run):
-        return view_run(run.computed, run.model)
+        return view_run(run.computed, run.model, typed=run.typed)
     return view_sentence(run.trace, run.model, sentence)
 
 

@@ -25,11 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return STOPPED
 
 
-def write_page(loaded: LoadedModel, run: Run, text: str, path: Path) -> None:
+def write_page(loaded: LoadedModel, run: Run, typed: tuple[str, str], path: Path) -> None:
     """Write a run as a page; passed to the command from here, because a higher-level package makes pages."""
     from headlight.pages import write_page
 
-    write_page(loaded, run, text, path)
+    write_page(loaded, run, typed[0], path, typed=typed)
 
 
 if __name__ == "__main__":

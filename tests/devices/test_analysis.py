@@ -85,7 +85,7 @@ def of_heads(loaded: LoadedModel, run: Run) -> list[Tensor]:
 
 
 def over_sentences(loaded: LoadedModel, run: Run) -> list[Any]:
-    return [corpus_effects(loaded, PAIRS, switch) for switch in switches(loaded)]
+    return [tensor for switch in switches(loaded) for tensor in corpus_effects(loaded, PAIRS, switch)]
 
 
 def of_words(loaded: LoadedModel, run: Run) -> list[Tensor]:
@@ -187,7 +187,7 @@ def of_alignments(loaded: LoadedModel, run: Run) -> Any:
 
 
 def of_the_viewer(loaded: LoadedModel, run: Run) -> list[Any]:
-    views = view_run(run, loaded).attentions.values()
+    views = view_run(run, loaded, typed=(TEXT, run.translation)).attentions.values()
     return [view.costs and view.costs(layer) for view in views for layer in range(view.n_layers)]
 
 

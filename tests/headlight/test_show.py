@@ -18,6 +18,7 @@ from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from tests.viz.mounted import unpack_frame
 from transformer.analysis.attention_maps import attention_record
+from transformer.analysis.receipts.receipt import Receipt
 from viz.viewer.choice import default_choice
 from viz.viewer.viewer_run import view_run
 
@@ -40,6 +41,25 @@ def test_shared_keys_and_values_come_with_each_head_that_they_serve() -> None:
     _, arrays = unpack_frame(answer)
     np.testing.assert_array_equal(arrays["vectors:decoder:1:5/q"], record.q[0, 5])
     np.testing.assert_array_equal(arrays["vectors:decoder:1:5/k"], record.k[0, 1])
+
+
+def test_what_heads_cost_has_a_receipt() -> None:
+    run = headlight.run(tiny_model(), TEXT, TARGET)
+    (answer,) = answers(headlight.show(run), {"fetch": ["costs:cross", "receipt"]})
+    _, arrays = unpack_frame(answer)
+    receipt = Receipt.from_json(arrays["receipt/json"].tobytes().decode())
+    assert receipt.inquiry.pairs == ((TEXT, TARGET),)
+    costs = dict(zip(receipt.names, receipt.effects, strict=True))
+    assert arrays["costs:cross/cost"][1, 2] == np.float32(costs["cross 1.2"])
+
+
+def test_a_run_with_edits_is_not_asked_what_the_model_without_them_would_answer() -> None:
+    path = "decoder.layers.0.cross_attn.z"
+    run = headlight.run(tiny_model(), TEXT, edits={path: headlight.edits.zero(head=0)})
+    data, _ = unpack_frame(headlight.show(run).frame)
+    assert all("costs" not in attn["has"] for attn in data["attentions"])
+    with pytest.raises(headlight.EditError, match="This run has edits"):
+        headlight.why(run)
 
 
 def test_each_sentence_of_a_batch_is_shown_with_its_padding() -> None:

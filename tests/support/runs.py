@@ -35,15 +35,19 @@ class Ran(NamedTuple):
     loaded: LoadedModel
     run: Run
 
-    def held(self) -> ViewerRun:
-        """The run in the viewer's form, with a run of other weights to compare with."""
+    def held(self, typed: tuple[str, str] | None = None) -> ViewerRun:
+        """The run in the viewer's form, with a run of other weights to compare with.
+
+        Args:
+            typed: source and target, as typed; see `view_run`.
+        """
 
         def twin() -> ViewerRun:
             model = Transformer(self.loaded.model.config, torch.Generator().manual_seed(1))
             other = replace(self.loaded, model=freeze(model))
             return view_run(run_again(other, self.run), other)
 
-        return view_run(self.run, self.loaded, {TWIN: twin})
+        return view_run(self.run, self.loaded, {TWIN: twin}, typed=typed)
 
     def held_weights(self) -> ViewerRun:
         """The run in the viewer's form, if only its tokens and attention weights are known."""
@@ -84,4 +88,4 @@ def held_of(
 ) -> ViewerRun:
     """The result of `ran` in the viewer's form: all of it, or only its tokens and attention weights."""
     run = ran(kind, text, target, sharpness)
-    return run.held() if knows_all else run.held_weights()
+    return run.held((text, target)) if knows_all else run.held_weights()

@@ -18,8 +18,8 @@ from transformer.files import check_place, replace_all, write_tensors
 from transformer.loaded import LoadedModel
 from transformer.run import Run, run_sentence
 
-WritePage: TypeAlias = Callable[[LoadedModel, Run, str, Path], None]
-"""Function that writes a page: (model, run, source text, path)."""
+WritePage: TypeAlias = Callable[[LoadedModel, Run, tuple[str, str], Path], None]
+"""Function that writes a page: (model, run, source and target as typed, path)."""
 
 
 def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
@@ -33,12 +33,13 @@ def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
     _check(command)
     loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
     source = as_utf8(command.source)
-    run = run_sentence(loaded, source, as_utf8(command.target))
+    target = as_utf8(command.target)
+    run = run_sentence(loaded, source, target)
     try:
         _WRITERS[command.out.suffix.lower()](command.out, run, _texts(loaded, run, source))
         print(f"{command.out}: {len(run.trace)} tensors, {_size(command.out)}")
         if command.html is not None:
-            write_page(loaded, run, source, command.html)
+            write_page(loaded, run, (source, target), command.html)
             print(f"{command.html}: the page, {_size(command.html)}")
     except OSError as error:
         raise CommandError(f"The file can't be written: {error}.") from error

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import Attention
 from viz.viewer.choice import Choice
-from viz.viewer.frames import Arrays, is_short, piece
+from viz.viewer.frames import RECEIPT, Arrays, is_short, piece
 from viz.viewer.viewer_run import AttentionView, ViewerRun
 
 Scope = Literal["head", "heads", "layer", "layers", "all"]
@@ -178,12 +178,13 @@ class _Collector:
         return {key: array for name in names for key, array in self._piece(name).items()}
 
     def _summaries(self) -> Arrays:
-        """The small arrays: rankings of heads, what each costs, lengths of moved values."""
+        """The small arrays: rankings of heads, what each costs with the receipt, lengths of moved values."""
         views = self.run.attentions.items()
         lengths = (f"lengths:{name}" for name, view in views if view.lengths and view.lengths(0) is not None)
         costs = (f"costs:{name}" for name, view in views if view.costs is not None)
         rankings = (f"ranking:{name}" for name, _ in views)
-        return self._pieces(rankings) | self._pieces(costs) | self._pieces(lengths)
+        receipt = [RECEIPT] if self.run.receipt is not None else []
+        return self._pieces((*rankings, *costs, *receipt, *lengths))
 
     def _grid(self, choices: Sequence[Choice]) -> Arrays:
         """All heads as shown in the grid, and where they look from the chosen queries."""

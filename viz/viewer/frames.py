@@ -20,6 +20,7 @@ A piece is named after its content; its arrays are named "<piece>/<array>":
     lengths:<attention>                  values (L, H, K): the length of each key's moved value
     ranking:<attention>                  entropy, distance, ... (L, H): see `head_scores`
     costs:<attention>                    cost (L, H): how much less probable the output is without a head
+    receipt                              json: what determines the costs of all heads, as UTF-8
     other:<name>:<attention>:<layer>:<head>   weights, scores and moved (Q, K) of the same head in another
                                          run; moved is each weight times the length of the moved value
 
@@ -52,6 +53,8 @@ MAX_BYTES = 600_000
 """Bytes up to which a short run is sent with the weights of all attentions."""
 POOLED_SIDE = 48
 """Pixels of a map's side in the grid; larger maps are pooled to this size."""
+RECEIPT = "receipt"
+"""Name of the piece with the receipt of the costs."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -147,6 +150,8 @@ def piece(run: ViewerRun, name: str) -> Arrays:
     Raises:
         KeyError, IndexError, ValueError: the name is unknown; it may be sent by a browser.
     """
+    if name == RECEIPT and run.receipt is not None:
+        return {f"{name}/json": np.frombuffer(run.receipt().to_json().encode(), np.uint8)}
     kind, *where = name.split(":")
     if kind == "other":
         other, *where = where

@@ -19,9 +19,10 @@ from transformer.analysis.attention_maps import (
     score_expression,
     stacks,
 )
-from transformer.analysis.interventions.corpus import whole_output
-from transformer.analysis.interventions.heads import Switch, head_effects, head_places
+from transformer.analysis.interventions.heads import head_places
 from transformer.analysis.moved import moved_lengths, moved_values
+from transformer.analysis.receipts.answering import explain
+from transformer.analysis.receipts.receipt import Inquiry, Receipt
 from transformer.loaded import LoadedModel
 from transformer.model.trace import AttentionRecord, Stack, Trace
 from transformer.run import Run
@@ -50,7 +51,7 @@ class AttentionView:
             and before their norm ("q_unnormed", "k_unnormed"); None if only weights are known.
         lengths: layer -> (H, K), the lengths of "moved", or None; None if they don't exist.
         costs: layer -> (H,), how much less probable the output is without each head, in nats per token; None
-            if the model writes nothing, or the run is long.
+            if the run has no receipt.
         path: path of the module, with "{layer}" in place of the layer; "" if unknown.
         formula: how a score is computed, in symbols.
         scale: the divisor of the products of q and k; 1 if there is none.
@@ -97,12 +98,15 @@ class ViewerRun:
         attentions: by name. Parts of a foreign attention, and their sides, have other names.
         unit: what a token is.
         others: by name, functions that return runs of the same tokens to compare with.
+        receipt: computes the costs of all heads with everything that determines them; None if the model
+            writes nothing, the run is long, or it can't be computed again from text.
     """
 
     sides: Mapping[Stack, SideTokens]
     attentions: Mapping[Attention, AttentionView]
     unit: Unit = "sub-word"
     others: Mapping[str, Callable[[], ViewerRun]] = field(default_factory=dict)
+    receipt: Callable[[], Receipt] | None = None
 
     @property
     def longest(self) -> int:
@@ -111,31 +115,36 @@ class ViewerRun:
 
 
 def view_run(
-    run: Run, loaded: LoadedModel, others: Mapping[str, Callable[[], ViewerRun]] | None = None
+    run: Run,
+    loaded: LoadedModel,
+    others: Mapping[str, Callable[[], ViewerRun]] | None = None,
+    *,
+    typed: tuple[str, str] | None = None,
 ) -> ViewerRun:
-    """Prepare a run of one of our models for the viewer."""
+    """Prepare a run of one of our models for the viewer.
+
+    Args:
+        run: the run.
+        loaded: its model.
+        others: see `ViewerRun`.
+        typed: the source and target, blank if it is generated, from which `run_sentence` gives this run; None
+            if it doesn't. Heads then have no costs, because nobody could compute them again.
+    """
     sides: dict[Stack, SideTokens] = {stack: side_of(run, loaded, stack) for stack in stacks(run.trace)}
     views = _attentions(run.trace, loaded, 0)
-    n = max(len(side.tokens) for side in sides.values())
-    if n <= MOST_COSTED and run.steps and run.has_numbers:
-        costs = _costs(run, loaded)
-        views = {name: replace(view, costs=partial(costs, name)) for name, view in views.items()}
-    return ViewerRun(sides, views, _unit(loaded), others or {})
+    viewed = ViewerRun(sides, views, _unit(loaded), others or {})
+    if typed is None or viewed.longest > MOST_COSTED or not run.steps or not run.has_numbers:
+        return viewed
+    receipt = cache(partial(explain, loaded, run, Inquiry("heads", "zero", rival="", pairs=(typed,))))
+    places = head_places(loaded.model.config)
 
+    def costs(attention: Attention, layer: int) -> Floats:
+        effects = zip(places, receipt().effects, strict=True)
+        own = [effect for place, effect in effects if place[:2] == (attention, layer)]
+        return np.array(own, dtype=np.float32)
 
-def _costs(run: Run, loaded: LoadedModel) -> Callable[[Attention, int], Floats]:
-    """A function that gives an attention's and layer's `costs`; all are computed at its first call."""
-
-    @cache
-    def by_layer() -> dict[tuple[Attention, int], Floats]:
-        question = whole_output(loaded, run)
-        effects = head_effects(loaded, run, [question], Switch(loaded, "zero"))[:, 0] / len(question.ids)
-        found: dict[tuple[Attention, int], list[float]] = {}
-        for place, effect in zip(head_places(loaded.model.config), effects.tolist(), strict=True):
-            found.setdefault((place.attention, place.layer), []).append(effect)
-        return {key: np.array(own, dtype=np.float32) for key, own in found.items()}
-
-    return lambda attention, layer: by_layer()[attention, layer]
+    views = {name: replace(view, costs=partial(costs, name)) for name, view in views.items()}
+    return replace(viewed, attentions=views, receipt=receipt)
 
 
 def view_sentence(trace: Trace, loaded: LoadedModel, sentence: int) -> ViewerRun:

@@ -33,7 +33,8 @@ def viewed(kind: str) -> tuple[LoadedModel, Run, ViewerRun]:
     def twin() -> ViewerRun:
         return view_run(run_again(other, run), other)
 
-    return loaded, run, view_run(run, loaded, {"random weights": twin} if kind == "words" else None)
+    others = {"random weights": twin} if kind == "words" else None
+    return loaded, run, view_run(run, loaded, others, typed=(TEXT, TARGET))
 
 
 def long_run(n_source: int, n_target: int) -> ViewerRun:

@@ -27,7 +27,7 @@ from viz.viewer.viewer_run import AttentionView, ViewerRun, view_run, view_weigh
 
 def viewed(loaded: LoadedModel, text: str = "the dog's cats saw .") -> ViewerRun:
     twin = view_run(run_sentence(loaded, text), loaded)
-    return view_run(run_sentence(loaded, text), loaded, {"random weights": lambda: twin})
+    return view_run(run_sentence(loaded, text), loaded, {"random weights": lambda: twin}, typed=(text, ""))
 
 
 RUNS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import re
 from dataclasses import replace
@@ -18,6 +19,7 @@ import headlight
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from tests.support.saved_page import SENTENCES, all_chosen, blocks, chosen, unpacked
+from transformer.analysis.receipts.receipt import Receipt
 from viz.viewer import contents
 from viz.viewer.choice import Choice, default_choice
 from viz.viewer.packed import pack_run
@@ -60,7 +62,7 @@ class Elements(HTMLParser):
 def test_a_run_of_the_shipped_model_is_small_enough_for_a_mail(tokens: int, most: int) -> None:
     loaded = headlight.open("en-it")
     run = headlight.run(loaded, *SENTENCES[tokens])
-    viewed = view_run(run.computed, loaded)
+    viewed = view_run(run.computed, loaded, typed=run.typed)
     assert viewed.longest == tokens
     if tokens == 64:
         assert {len(side.tokens) for side in viewed.sides.values()} == {64}
@@ -70,6 +72,13 @@ def test_a_run_of_the_shipped_model_is_small_enough_for_a_mail(tokens: int, most
     data, arrays = unpacked(made)
     assert data["whole"]
     assert arrays["weights:encoder/values"].shape == (8, 4, tokens, tokens)
+    # All heads of the model are in it; in a page of this size, it takes less than half of a percent.
+    receipt = arrays["receipt/json"].tobytes()
+    assert len(base64.b64encode(gzip.compress(receipt))) < 3000
+    read = Receipt.from_json(receipt.decode())
+    costs = np.concatenate([arrays[f"costs:{name}/cost"].ravel() for name in viewed.attentions])
+    np.testing.assert_array_equal(np.asarray(read.effects, np.float32), costs)
+    assert read.inquiry.pairs == (run.typed,)
     for head in range(4):
         record = run.trace.attention("decoder", first.layer, "cross_attn")
         for name in ("weights", "scores"):

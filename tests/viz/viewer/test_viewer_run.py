@@ -19,6 +19,8 @@ from transformer.analysis.attention_maps import (
     words_of,
 )
 from transformer.analysis.edited import effect_of
+from transformer.analysis.receipts.answering import answer
+from transformer.analysis.receipts.receipt import Receipt
 from transformer.loaded import LoadedModel
 from transformer.run import Run, encode_sentence, force, run_sentence, trace_batch
 from viz.viewer.truncation import truncated
@@ -35,7 +37,7 @@ SELF = ("encoder", "decoder")
 def viewed(kind: str, text: str = TEXT, target: str = "") -> tuple[LoadedModel, Run, ViewerRun]:
     loaded = MODELS[kind]()
     run = run_sentence(loaded, text, target)
-    return loaded, run, view_run(run, loaded)
+    return loaded, run, view_run(run, loaded, typed=(text, target))
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -85,6 +87,25 @@ def test_a_head_costs_what_the_output_loses_without_it() -> None:
     probabilities = torch.tensor([step.probability for step in run.steps])
     expected = (probabilities.log() - effect.probabilities.log()).mean()
     assert view.costs(1)[2] == pytest.approx(float(expected), abs=1e-5)
+
+
+@pytest.mark.parametrize("target", ["", TARGET])
+def test_the_costs_of_all_heads_have_a_receipt(target: str) -> None:
+    loaded, _, own = viewed("words", target=target)
+    assert own.receipt is not None
+    receipt = own.receipt()
+    views = own.attentions.values()
+    costs = [view.costs(layer) for view in views if view.costs for layer in range(view.n_layers)]
+    assert np.concatenate(costs).tolist() == np.asarray(receipt.effects, np.float32).tolist()
+    again = answer(loaded, Receipt.from_json(receipt.to_json()).inquiry)
+    assert again.difference(receipt) < 1e-6
+
+
+def test_heads_of_a_run_that_can_t_be_computed_again_have_no_costs() -> None:
+    loaded, run, _ = viewed("words")
+    own = view_run(run, loaded)
+    assert own.receipt is None
+    assert all("costs" not in view.has for view in own.attentions.values())
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -143,7 +164,7 @@ def test_heads_that_share_keys_and_values_each_have_them() -> None:
 def test_where_heads_are_merged_by_mistake_nothing_is_said_of_what_one_moves() -> None:
     loaded = tiny_model(merge_heads="untransposed")
     for view in view_run(run_sentence(loaded, TEXT), loaded).attentions.values():
-        assert view.has == ["scores", "vectors", "costs"]
+        assert view.has == ["scores", "vectors"]
         assert "moved" not in vectors_of(view, 0, 1)
 
 
@@ -256,6 +277,7 @@ def test_a_truncated_run_has_nothing_of_what_came_later(kind: str) -> None:
     assert side.special == tuple(at for at in before.special if at <= newest)
     assert side.words is None
     assert dict(cut.others) == {}
+    assert cut.receipt is None
     for name, view in cut.attentions.items():
         n_queries, own_keys = newest + 1, n_keys[name]
         assert view.allowed.shape == (n_queries, own_keys)

@@ -116,8 +116,9 @@ class Receipt:
     version: str = field(default_factory=this_version)
 
     def to_json(self) -> str:
-        """The receipt as JSON text."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n"
+        """The receipt as JSON text that can be encoded: half a character, which may be typed, is escaped."""
+        text = json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n"
+        return text.encode(errors="backslashreplace").decode()
 
     @classmethod
     def from_json(cls, text: str) -> Receipt:

@@ -31,4 +31,4 @@ def viewed_run(
     """Prepare a run for the viewer; it can be compared with random weights and with `others`, by name."""
     loaded = load_model(key.choice)
     twin = {TWIN: lambda: view_run(twin_run(*key, RANDOM_SEED), loaded)}
-    return view_run(run, loaded, {**twin, **(others or {})})
+    return view_run(run, loaded, {**twin, **(others or {})}, typed=(key.text, key.target))
