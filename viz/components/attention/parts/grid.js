@@ -9,6 +9,7 @@ import { overview } from "../room.js";
 import { Sheet } from "../sheet.js";
 import { NumbersTable } from "../table/table.js";
 import { partHost } from "./host.js";
+import { ReceiptPart } from "./receipt.js";
 
 /** @typedef {import("../panels.js").Scene} Scene */
 /** @typedef {import("../grid/grid.js").GridData} GridData */
@@ -29,6 +30,7 @@ export class GridPart {
     );
     this.view.build();
     this.table = new NumbersTable(box, "Table of these heads");
+    this.receipt = new ReceiptPart(box);
   }
 
   /**
@@ -41,6 +43,7 @@ export class GridPart {
   show(scene, maps, of, { width, beside, instead }) {
     const { choice, run, attn } = scene;
     const order = orderOf(scene);
+    this.receipt.show(scene);
     const scale = scaleOf(scene, maps, instead);
     const tall = overview(beside);
     const place = [tall, width, beside, ...Object.values(scale), document.fonts.status];
