@@ -8,6 +8,7 @@ they do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ _BY_HEAD = ("q", "k", "v", "z", "scores", "weights", "q_unrotated", "k_unrotated
 """Tensors (B, H, T, ...); others are (B, T, ...)."""
 _BY_KEY = ("scores", "weights", "mask", "scores_uncapped", "position_bias")
 """Tensors whose last axis is the keys; others end with a vector."""
+_OF_SOURCE = re.compile(r"^(src_embedding|encoder)\.|\.cross_attn\.[kv](_|\.|$)")
+"""Paths of tensors whose positions are those of an encoder's input."""
 
 
 class ReadyEdit:
@@ -58,9 +61,10 @@ def replace(run: Run, *, head: int | None = None, positions: Sequence[int] | Non
     Args:
         run: the other run, of the same model.
         head: only this head; by default all.
-        positions: only these positions; by default all, and both runs must have the same number of tokens.
+        positions: only these positions, which both runs must have; by default all, and both runs must have
+            the same number of tokens.
     """
-    return _Place(head, positions, lambda tensor, path: _same_place(run, path, tensor))
+    return _Place(head, positions, lambda tensor, path: _with_places_of(run, path, tensor, positions))
 
 
 def resample(run: Run, *, head: int | None = None, seed: int = 0) -> ReadyEdit:
@@ -268,15 +272,27 @@ def _vectors(run: Run, path: str) -> Tensor:
     return _recorded(run, path)
 
 
-def _same_place(run: Run, path: str, tensor: Tensor) -> Tensor:
-    """Another run's tensor, up to the tokens that exist so far."""
+def _with_places_of(run: Run, path: str, tensor: Tensor, positions: Sequence[int] | None) -> Tensor:
+    """A copy of a tensor with another run's numbers at some or all positions, as far as they exist yet."""
     other = _recorded(run, path)
-    fits = slice(tensor.shape[-2]), slice(tensor.shape[-1])
-    growing = path.startswith(("decoder.", "tgt_embedding.", "generator")) or _name(path) == "logits"
-    cut = other[..., fits[0], fits[1]] if growing else other
-    if cut.shape[1:] != tensor.shape[1:]:
+    (n, n_keys), (n_other, n_other_keys) = tensor.shape[-2:], other.shape[-2:]
+    grows = run.decoder_input is not None and not _OF_SOURCE.search(path)
+    if grows and _name(path) in _BY_KEY and ".self_attn." in path:
+        # The keys that one of the two lacks come after the query, so they are masked.
+        n_keys = n_other_keys = min(n_keys, n_other_keys)
+    places = [place for place in (range(n) if positions is None else positions) if place < n]
+    differs = positions is None and (n > n_other if grows else n != n_other)
+    if differs or n_keys != n_other_keys:
         raise EditError(
             f"{path} is {tuple(tensor.shape)} here and {tuple(other.shape)} in the other run: both texts "
             "need the same number of tokens."
         )
-    return cut
+    for place in places:
+        if place >= n_other:
+            raise EditError(
+                f"{path} has {n} positions here and {n_other} in the other run, which has no position "
+                f"{place}: give positions that both have."
+            )
+    new = tensor.clone()
+    new[..., places, :n_keys] = other[..., places, :n_keys].to(new.device, new.dtype)
+    return new

@@ -181,6 +181,30 @@ def test_another_run_s_stream_continues_as_in_that_run() -> None:
     assert torch.equal(one[:, 2:], own[:, 2:])
 
 
+def test_positions_are_replaced_from_a_run_of_another_length() -> None:
+    """Only they have to exist in both runs: in the source, and in a target while it grows past the other."""
+    loaded = tiny_model()
+    own = run_sentence(loaded, TEXT, "il cane vedo ho")
+    for text, target in (("The dog.", "il"), (f"{TEXT} {OTHER}", "ho visto un gatto nero il cane")):
+        other = run_sentence(loaded, text, target)
+        for path in ("encoder.layers.0.resid_post", f"{ATTENTION}.k", f"{ATTENTION}.z", "logits"):
+            found = edited_run(loaded, TEXT, {path: replace(other, positions=[1, 0])}, "il cane vedo ho")
+            after = found.trace[path]
+            assert after.shape == own.trace[path].shape
+            assert torch.equal(after[..., :2, :], other.trace[path][..., :2, :])
+            assert torch.equal(after[..., 2:, :], own.trace[path][..., 2:, :])
+        weights = "decoder.layers.0.self_attn.weights"
+        edits = {weights: replace(other, positions=[1], head=2)}
+        after = edited_run(loaded, TEXT, edits, "il cane vedo ho").trace[weights]
+        torch.testing.assert_close(after[0, 2, 1, :2], other.trace[weights][0, 2, 1, :2])
+        assert not after[0, 2, 1, 2:].any()
+        written = rewritten(loaded, own, {f"{ATTENTION}.z": replace(other, positions=[1])})
+        assert len(written.target_ids) > 3
+        assert torch.equal(
+            written.trace[f"{ATTENTION}.z"][..., 1, :], other.trace[f"{ATTENTION}.z"][..., 1, :]
+        )
+
+
 ATTENTION = "decoder.layers.1.cross_attn"
 STREAM = "encoder.layers.0.resid_post"
 REFUSED: dict[str, tuple[str, Callable[[LoadedModel], AnyEdit], str]] = {
@@ -199,6 +223,21 @@ REFUSED: dict[str, tuple[str, Callable[[LoadedModel], AnyEdit], str]] = {
         STREAM,
         lambda loaded: replace(run_sentence(loaded, "The dog.")),
         f"{STREAM} is (1, 8, 30) here and (1, 4, 30) in the other run: both texts need the same number of",
+    ),
+    "another length of the source that the decoder reads": (
+        f"{ATTENTION}.v",
+        lambda loaded: replace(run_sentence(loaded, f"{TEXT} {OTHER}", "il cane")),
+        f"{ATTENTION}.v is (1, 3, 8, 10) here and (1, 3, 14, 10) in the other run: both texts need the same",
+    ),
+    "a position that the other run lacks": (
+        STREAM,
+        lambda loaded: replace(run_sentence(loaded, "The dog."), positions=[1, 5]),
+        f"{STREAM} has 8 positions here and 4 in the other run, which has no position 5: give positions that",
+    ),
+    "a query of another source": (
+        f"{ATTENTION}.weights",
+        lambda loaded: replace(run_sentence(loaded, "The dog.", "il cane"), positions=[1]),
+        "(1, 3, 3, 4) in the other run: both texts need the same number of tokens.",
     ),
     "too many weights": (
         f"{ATTENTION}.weights",
