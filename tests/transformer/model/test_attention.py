@@ -68,6 +68,7 @@ def by_hand(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tens
 
 @pytest.mark.parametrize("shape", MASK_SHAPES, ids=str)
 def test_attention_is_equation_1(shape: tuple[int, ...]) -> None:
+    """Published mistakes: scaling by d_model, and -1e9 for minus infinity, which opens a closed row."""
     q, k, v = qkv()
     mask = random_mask(shape)
     weights, expected = by_hand(q, k, v, mask)
@@ -147,6 +148,21 @@ def test_softmax_is_a_distribution_over_the_open_keys(data: st.DataObject) -> No
     assert weights.sum().item() == pytest.approx(1.0 if mask.any() else 0.0, abs=1e-6)
 
 
+def test_a_masked_weight_is_exactly_zero() -> None:
+    """Scores below a finite stand-in for minus infinity would invert the mask."""
+    weights = masked_softmax(torch.tensor([-3e9, -3e9, 5.0]), torch.tensor([True, True, False]))
+    assert weights.tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_softmax_subtracts_the_maximum(masked: bool) -> None:
+    """exp(1e4) overflows to infinity, and infinity over infinity is NaN."""
+    scores = torch.tensor([1e4, 1e4, 1e4 - math.log(2), -1e4])
+    mask = torch.ones(4, dtype=torch.bool) if masked else None
+    assert deviation(masked_softmax(scores, mask), torch.tensor([0.4, 0.4, 0.2, 0.0])) < 1e-3
+    assert masked_softmax(torch.full((3,), -1e4), None).tolist() == pytest.approx([1 / 3] * 3)
+
+
 def test_no_key_at_all_gives_zeros() -> None:
     q, k, v = qkv()
     mask = torch.ones(BATCH, 1, 1, 0, dtype=torch.bool)
@@ -174,7 +190,10 @@ def test_heads_read_their_own_columns() -> None:
 
 
 def test_multi_head_is_a_sum_over_heads() -> None:
-    """Concat(head_1, ..., head_H) W_O, head by head, each with its own columns of W_O."""
+    """Concat(head_1, ..., head_H) W_O, head by head, each with its own columns of W_O.
+
+    A published mistake is to merge heads that were not transposed back.
+    """
     module = multi_head()
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(BATCH, QUERIES, D_MODEL, generator=generator, dtype=torch.float64)

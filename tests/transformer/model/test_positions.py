@@ -22,6 +22,7 @@ LENGTH, D_MODEL = 17, 26
 
 @pytest.mark.parametrize("base", [10_000.0, 7.0])
 def test_encoding_is_section_3_5(base: float) -> None:
+    """A published mistake is to double the exponent: `2 * i` where i already counts in twos."""
     encoding = sinusoidal_encoding(LENGTH, D_MODEL, base)
     assert encoding.shape == (LENGTH, D_MODEL)
     assert encoding.dtype == torch.float32
@@ -46,23 +47,6 @@ def test_wavelengths_run_from_2_pi_towards_2_pi_base() -> None:
     assert lengths[-1].item() == pytest.approx(2 * math.pi * 10_000 ** (510 / 512))
     ratios = lengths[1:] / lengths[:-1]
     assert deviation(ratios, ratios[0].expand_as(ratios)) < 1e-12, "a geometric progression"
-
-
-def test_an_encoding_repeats_after_its_wavelength() -> None:
-    """With base 256 and 8 dimensions the wavelengths are 2 pi, 8 pi, 32 pi, 128 pi: 4 times as long each."""
-    assert (
-        deviation(wavelengths(8, 256.0), 2 * math.pi * torch.tensor([1.0, 4.0, 16.0, 64.0]).double()) < 1e-12
-    )
-
-
-def test_similarity_depends_on_the_offset_only() -> None:
-    """The paper's reason: PE(pos + k) is a rotation of PE(pos), the same for every pos."""
-    encoding = sinusoidal_encoding(29, D_MODEL).double()
-    similarity = encoding @ encoding.T
-    for offset in range(29):
-        diagonal = similarity.diagonal(offset)
-        assert deviation(diagonal, diagonal[0].expand_as(diagonal)) < 1e-5
-    assert similarity[0, 0].item() == pytest.approx(D_MODEL / 2, abs=1e-6)
 
 
 def test_the_module_cuts_out_the_positions_asked_for() -> None:

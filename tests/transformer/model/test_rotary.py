@@ -52,18 +52,6 @@ def halves(x: Tensor) -> Tensor:
     return torch.cat((x[..., ::2], x[..., 1::2]), dim=-1)
 
 
-def test_a_product_depends_on_the_distance_alone() -> None:
-    q, k = numbers(), numbers(1)
-
-    def product(q_position: int, k_position: int) -> Tensor:
-        turned_q = rotate(q[:, :, :1], rotation(q_position, 1, wavelengths(D_HEAD, 100.0), like=q))
-        turned_k = rotate(k[:, :, :1], rotation(k_position, 1, wavelengths(D_HEAD, 100.0), like=k))
-        return (turned_q * turned_k).sum(dim=-1)
-
-    assert deviation(product(3, 1), product(1003, 1001)) < 1e-9
-    assert deviation(product(3, 1), product(3, 2)) > 1e-3
-
-
 def test_the_angles_of_far_positions_are_exact() -> None:
     """Position 100,000 in float32 would be off by 4e-3."""
     x = numbers().float()
