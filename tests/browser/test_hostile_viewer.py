@@ -13,7 +13,7 @@ from tests.browser.components.views import press
 from tests.browser.conftest import guarded_page
 from tests.browser.headlight import TOY, attention, settle, visit
 from tests.browser.notebook.test_widget import open_widget
-from viz.figures.labels import visible
+from viz.figures.labels import visible, visible_in_full
 from viz.viewer.choice import Choice
 from viz.viewer.page import Heading, page
 from viz.viewer.viewer_run import ViewerRun, view_weights
@@ -23,6 +23,7 @@ HOSTILE = (
     '"><img src=x onerror=alert(2)>',
     "javascript:alert(3)",
     "</style><b>",
+    "</script><!--",
     "{{7*7}}${7*7}",
     "\u202eabc\u202c",
     "\u2028\x00\ud800",
@@ -81,12 +82,17 @@ def expect_all_said(said: str) -> None:
 
 
 def test_in_a_file(chromium: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "hostile.html"
-    path.write_bytes(page(held_run(), Choice("cross", 1, 0, cell=(3, 2)), Heading(*["".join(HOSTILE)] * 3)))
+    """It makes no request but for itself."""
+    path, sentence = tmp_path / "hostile.html", " ".join(HOSTILE)
+    heading = Heading(sentence, f"{sentence}!", sentence)
+    path.write_bytes(page(held_run(), Choice("cross", 1, 0, cell=(3, 2)), heading))
     with guarded_page(chromium) as (opened, guard):
         opened.goto(path.as_uri())
         view = opened.locator(".hl-attention")
         expect(view).to_be_visible()
+        expect(opened.get_by_role("heading", level=1)).to_have_text(visible_in_full(sentence))
+        expect(opened.locator(".translation")).to_have_text(f"{visible_in_full(sentence)}!")
+        assert opened.locator("img, b, script:not([type])").count() == 0
         expect_all_said(look_everywhere(view))
         guard.check()
         assert guard.requests == [path.as_uri()]

@@ -12,7 +12,8 @@ import headlight
 from tests.browser.conftest import OpenPage, guarded_page
 from tests.browser.headlight import visit, wait_until
 from tests.browser.test_history import follow
-from tests.browser.test_page_file import HOSTILE, numbers, written
+from tests.browser.test_hostile_viewer import HOSTILE
+from tests.browser.test_page_file import numbers, written
 from tests.browser.test_scenes import MARKUP, caption, expect_scene, keep, two_scenes
 from viz.figures.labels import visible_in_full
 from viz.viewer.choice import Choice
