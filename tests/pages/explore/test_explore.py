@@ -10,7 +10,6 @@ from tests.pages.views import Views
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.places import default_model, shipped_models
 from transformer.run import run_sentence
-from viz.pages.explore.changes import differences
 from viz.pages.shared.attention_words import ROWS
 from viz.text_session import DEFAULT_SENTENCE, EXAMPLES, examples_of, first_sentence
 
@@ -91,21 +90,6 @@ def test_a_similar_sentence_says_what_changed() -> None:
     assert "In the translation nothing changed." in texts(app)
     app.text_input(key="text").set_value("the house is red.").run()
     assert "Changed since" not in texts(app), "nothing to compare"
-
-
-@pytest.mark.parametrize(
-    "before, now, expected",
-    [
-        ("troppo stanco.", "troppo larga.", "“stanco” → “larga”"),
-        ("a b c", "a c", "“b” left out"),
-        ("a c", "a b c", "“b” added"),
-        ("a b c d e f g h", "1 b 2 d 3 f 4 h", "“a” → “1”, “c” → “2”, “e” → “3” and 1 more"),
-        ("L'animale è qui", "L'animale è qui", ""),
-        ("x *a* y", "x *`* y", r"“a” → “\`”"),
-    ],
-)
-def test_differences_are_named_word_by_word(before: str, now: str, expected: str) -> None:
-    assert plain(differences(before, now)) == expected
 
 
 @pytest.mark.parametrize("attention", ["cross", "decoder"])
