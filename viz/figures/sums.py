@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from viz.figures._style import finish
-from viz.figures.labels import escape, pixels, set_ticks
+from viz.figures.labels import DECORATION, escape, pixels, set_ticks
 from viz.figures.numbers import written
 from viz.theme import Theme
 
@@ -23,27 +23,38 @@ def term_bars(
     axis: str,
     title: str = "",
 ) -> go.Figure:
-    """Draw the terms of a sum as bars to the right (positive) and left, from top to bottom.
+    """Draw signed numbers as bars to the right (positive) and left, from top to bottom.
+
+    Numbers are to the right of the axis even for bars to the left, whose labels leave no room on a phone.
 
     Args:
-        values: (n,) the terms.
+        values: (n,), such as the terms of a sum.
         labels: n names, as typed.
         quantity: name of the values, with their unit.
         axis: title of the axis of the terms.
     """
     colors = np.where(values < 0, theme.diverging[1], theme.diverging[-2])
+    rows = np.arange(len(labels), dtype=np.int32)
     figure = go.Figure().add_bar(
         x=values.astype(np.float32),
-        y=np.arange(len(labels), dtype=np.int32),
+        y=rows,
         orientation="h",
         marker={"color": colors, "line": {"width": 0}},
         name=quantity,
         hovertemplate=f"%{{y}}<br>{quantity} <b>%{{x}}</b><extra></extra>",
         xhoverformat="+.4f",
-        text=[f" {text} " for text in written(values, 2)],
-        textposition="outside",
-        cliponaxis=False,
         showlegend=False,
+    )
+    figure.add_scatter(
+        x=values.clip(min=0).astype(np.float32),
+        y=rows,
+        mode="text",
+        text=[f" {text}" for text in written(values, 2)],
+        textposition="middle right",
+        cliponaxis=False,
+        hoverinfo="skip",
+        showlegend=False,
+        meta=DECORATION,
     )
     set_ticks(figure, "y", [escape(label) for label in labels], title=axis)
     figure.update_xaxes(title=quantity, exponentformat="none", range=_with_room(values))
@@ -51,7 +62,7 @@ def term_bars(
 
 
 def _with_room(values: NDArray[np.floating]) -> list[float]:
-    """The range of an axis with room for the numbers next to the bars."""
+    """The range of an axis with room for the numbers on the right."""
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     span = high - low or 1.0
-    return [low - 0.45 * span if low < 0 else 0.0, high + 0.3 * span]
+    return [low - 0.02 * span if low < 0 else 0.0, high + 0.4 * span]

@@ -12,6 +12,8 @@ COMPACT = """
 .st-key-introduction [data-testid="stCaptionContainer"] p { font-size: 0.75rem; line-height: 1.35; }
 """
 """Leaves out what a small screen, or one in large type, has no room for: labels that the contents explain."""
+TINY = ", ".join(f'.heatmap-label text[style*="font-size: {size}px"]' for size in range(1, 10))
+"""Numbers that plotly has shrunk to the size of their cell."""
 STYLE = """
 <style>
 /* A formula too wide even for small type scrolls: a shade at an edge shows that it continues.
@@ -63,6 +65,9 @@ STYLE = """
 }}
 .st-key-section_menu [data-testid="stButtonGroup"] > div {{ flex-wrap: nowrap; overflow-x: auto; }}
 .st-key-section_menu button {{ white-space: nowrap; flex: none; }}
+/* The chosen button tells section_menu.js, which brings it into view. */
+.st-key-section_menu button[aria-checked="true"] {{ animation: hl-chosen 1ms; }}
+@keyframes hl-chosen {{ from {{ outline-width: 0; }} }}
 /* Too wide for the window it scrolls, and fades where it continues. */
 @supports (animation-timeline: scroll()) {{
   .st-key-section_menu [data-testid="stButtonGroup"] > div {{
@@ -78,6 +83,8 @@ STYLE = """
   .st-key-sections {{ scroll-margin-top: 3.75rem; }}
   [data-testid="stLayoutWrapper"]:has(> .st-key-section_menu) {{ top: 3.75rem; }}
 }}
+/* Numbers in cells that are too small to read are left out: hovering names them. */
+{tiny} {{ display: none; }}
 /* A figure with words in its cells scrolls on a phone, where they would be turned by 90°. */
 [class*="st-key-wide_"] [data-testid="stElementContainer"]:has([data-testid="stPlotlyChart"]) {{
   overflow-x: auto;
@@ -116,4 +123,6 @@ def page_style() -> None:
     """Add the styles to the page, in the colours of its theme; draws nothing visible."""
     theme = current_theme()
     colors = {name: getattr(theme, name) for name in ("accent", "warning", "muted", "surface", "text")}
-    st.html(STYLE.format(compact=COMPACT, ground=theme.background, shade=theme.muted + "66", **colors))
+    st.html(
+        STYLE.format(compact=COMPACT, tiny=TINY, ground=theme.background, shade=theme.muted + "66", **colors)
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz.figures import export
 from viz.figures.enlarged import enlarged
@@ -22,6 +23,22 @@ FILES = {
 """By file extension: menu label, MIME type, and the function that writes the file."""
 IMAGES = ("png", "svg")
 """File types that only Chromium can draw."""
+COLUMN_PIXELS, LETTER_PIXELS = 16, 8
+"""Width of an upright label, and of a letter."""
+PHONE_PIXELS = 310
+"""Width of a figure on a phone, without the title of its rows."""
+
+
+def wide(key: str, columns: Sequence[str], rows: Sequence[str] = ()) -> DeltaGenerator:
+    """A container for a figure, which scrolls on a phone if the labels of its columns would overlap there.
+
+    Args:
+        key: the container's identity on the page.
+        columns: labels below the picture, which are upright where they have no room side by side.
+        rows: labels to the left of it.
+    """
+    needed = len(columns) * COLUMN_PIXELS + max(map(len, rows), default=0) * LETTER_PIXELS
+    return st.container(key=f"wide_{key}" if needed > PHONE_PIXELS else key)
 
 
 def show(figure: go.Figure, *, name: str, caption: str, key: str) -> None:

@@ -1,4 +1,4 @@
-"""A progress bar for what takes longer than a moment."""
+"""A notice, and a progress bar, for what takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ PATIENCE_SECONDS = 0.3
 
 
 def with_progress(doing: str, compute: Callable[[OnProgress], Result]) -> Result:
-    """Compute a value, with a progress bar once it takes longer than a moment.
+    """Compute a value; once it takes longer than a moment, say so, with a bar if it reports progress.
 
     Args:
-        doing: the bar's text, such as "Switching off heads".
+        doing: what the user waits for, such as "Switching off heads".
         compute: gets a function to report how many steps are done, and of how many.
     """
-    waiting = st.empty()
     started = time.monotonic()
 
     def report(done: int, of: int) -> None:
         if time.monotonic() - started > PATIENCE_SECONDS:
-            waiting.progress(min(done / of, 1.0), text=f"{doing}: {done:,} of {of:,}")
+            waiting.progress(min(done / of, 1.0), text=f"{done:,} of {of:,}")
 
-    result = compute(report)
+    with st.spinner(f"{doing} …", show_time=True):
+        waiting = st.empty()
+        result = compute(report)
     waiting.empty()
     return result
