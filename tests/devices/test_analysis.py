@@ -175,7 +175,7 @@ def of_sums(loaded: LoadedModel, run: Run) -> list[Any]:
 def of_lenses(loaded: LoadedModel, run: Run) -> list[Any]:
     rows = logit_lens(loaded, run, words(loaded, run)[-1])
     has_both = loaded.model.config.kind == "encoder-decoder"
-    return [rows, decoder_lens(loaded, run) if has_both else []]
+    return [rows, decoder_lens(loaded, run, words(loaded, run)[-1]) if has_both else []]
 
 
 def of_roles(loaded: LoadedModel, run: Run) -> Any:

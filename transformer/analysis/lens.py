@@ -27,11 +27,15 @@ class LensRow(NamedTuple):
         layer: of the last sublayer that was added; None for the embeddings.
         sublayer: that sublayer in words, or "input".
         step: the chosen token there, and the best k.
+        rival: the question's rival there; None without one.
+        difference: logit of the token minus that of the rival; None without one.
     """
 
     layer: int | None
     sublayer: str
     step: DecodingStep
+    rival: DecodingStep | None
+    difference: float | None
 
 
 @torch.inference_mode()
@@ -44,7 +48,7 @@ def logit_lens(loaded: LoadedModel, run: Run, question: Question, *, top_k: int 
     Args:
         loaded: a model with a generator.
         run: its run.
-        question: the word whose first token is followed.
+        question: the word whose first token is followed, next to its rival if there is one.
         top_k: number of best tokens in each row.
 
     Raises:
@@ -57,13 +61,18 @@ def logit_lens(loaded: LoadedModel, run: Run, question: Question, *, top_k: int 
     row, token = question.rows[0], question.ids[0]
     points = [one for one in run.trace.residual(stack) if one.name != "resid_pre" or one.layer == 0]
     stream = torch.cat([one.value[:, row] for one in points])[:, None]  # (points, 1, D)
-    logits = model.propose(layers.finish(stream.to(model.generator.weight.device), NO_TAP))[:, 0]
-    probabilities = next_token_probabilities(logits.cpu(), suppressed_ids(loaded, run))
-    steps = [decoding_step(row, token, own, top_k) for own in probabilities]
-    return [
-        LensRow(None if one.name == "resid_pre" else one.layer, POINTS[one.name], step)
-        for one, step in zip(points, steps, strict=True)
-    ]
+    logits = model.propose(layers.finish(stream.to(model.generator.weight.device), NO_TAP))[:, 0].cpu()
+    probabilities = next_token_probabilities(logits, suppressed_ids(loaded, run))
+    rows = []
+    for one, own, here in zip(points, logits.double(), probabilities, strict=True):
+        layer = None if one.name == "resid_pre" else one.layer
+        rival, difference = None, None
+        if question.rival_id is not None:
+            rival = decoding_step(row, question.rival_id, here, top_k)
+            difference = float(own[token] - own[question.rival_id])
+        step = decoding_step(row, token, here, top_k)
+        rows.append(LensRow(layer, POINTS[one.name], step, rival, difference))
+    return rows
 
 
 @dataclass(frozen=True)
@@ -74,19 +83,27 @@ class DecoderLensRow:
         layer: of the encoder; None for its input, the embeddings.
         text: what the decoder would write (greedily).
         log_probability: of the run's own target with its end, in nats.
+        answer: the question's answer, while the decoder reads the run's own target.
     """
 
     layer: int | None
     text: str
     log_probability: float
+    answer: float
 
 
 def decoder_lens(
-    loaded: LoadedModel, run: Run, on_progress: OnProgress | None = None
+    loaded: LoadedModel, run: Run, question: Question, on_progress: OnProgress | None = None
 ) -> list[DecoderLensRow]:
     """Let the decoder read each layer of the encoder as if it were the last, through any final norm.
 
     DecoderLens (Langedijk et al. 2023, arXiv:2310.03686). The last row is the run's own.
+
+    Args:
+        loaded: a model that encodes, decodes and has a generator.
+        run: its run.
+        question: asked of each row.
+        on_progress: as in `outcomes`.
 
     Raises:
         ValueError: the model is no encoder-decoder, or has no generator.
@@ -99,11 +116,12 @@ def decoder_lens(
     paths = ["encoder.layers.0.resid_pre", *(f"encoder.layers.{layer}.resid_post" for layer in range(n))]
     last = f"encoder.layers.{n - 1}.resid_post"
     variants: list[Variant] = [{last: held(run.trace[path])} for path in paths]
-    chances = outcomes(loaded, run, variants, word_questions(loaded, run), on_progress).sum(dim=1)
+    asked = [question, *word_questions(loaded, run)]
+    answers = outcomes(loaded, run, variants, asked, on_progress)
     texts = _written(loaded, run, variants)
     return [
-        DecoderLensRow(place, text, float(chance))
-        for place, text, chance in zip([None, *range(n)], texts, chances, strict=True)
+        DecoderLensRow(place, text, float(own[1:].sum()), float(own[0]))
+        for place, text, own in zip([None, *range(n)], texts, answers, strict=True)
     ]
 
 

@@ -37,7 +37,7 @@ def test_words_taken_away_pictures_and_shares_are_those_of_the_model() -> None:
     shares = source_share(loaded, run, questions)
     assert shares.source is not None
     np.testing.assert_allclose(array(trace(app, "why_share", "source")["y"]), shares.source, atol=1e-4)
-    assert f"**{shares.explained:.0%}** is explained" in texts(app)
+    assert f"The source explains **{shares.explained:.0%}** of" in texts(app)
     app.button_group(key="knock_out").set_value("masked").run()
     assert not app.exception
     masked = came_from(loaded, run, question, how="masked").effects["encoder"]

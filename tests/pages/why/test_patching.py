@@ -13,6 +13,7 @@ from transformer.analysis.interventions.patching import Place, patch_grid, run_p
 from transformer.analysis.interventions.questions import word_questions
 from transformer.checkpoints.folder import open_saved
 from transformer.run import run_sentence
+from viz.pages.shared.changed_words import marked
 
 TEXT, OTHER = "my sister is younger than your brother.", "my brother is younger than your brother."
 
@@ -45,7 +46,9 @@ def test_a_prepared_pair_is_patched_both_ways() -> None:
     app.button_group(key="patch_direction").set_value("noising").run()
     app.selectbox(key="patch_row").set_value(0).run()
     app.selectbox(key="patch_column").set_value(1).run()
-    assert run_sentence(loaded, OTHER).translation in [text.value for text in app.text][-1:]
+    written = [one.value for one in app.markdown if one.value.startswith("\u2068")]
+    before, now = marked(run.translation, run_sentence(loaded, OTHER).translation)
+    assert written == [before, now, now], "both outputs, and the patched one, with what differs marked"
 
 
 def test_what_does_not_fit_is_said() -> None:

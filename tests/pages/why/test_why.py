@@ -8,12 +8,21 @@ import pytest
 from tests.pages.app import open_app, press, texts
 from tests.pages.figures import array, trace
 from tests.pages.offered import offer
+from tests.pages.views import Views
 from tests.support.kinds import KINDS
 from transformer.analysis.interventions.corpus import corpus_effects
+from transformer.analysis.interventions.edited_model import rewritten
+from transformer.analysis.interventions.edits import zero
 from transformer.analysis.interventions.heads import Switch, head_effects, head_places
-from transformer.analysis.interventions.questions import against_next_best, word_questions
+from transformer.analysis.interventions.questions import (
+    Question,
+    against_next_best,
+    last_word,
+    word_questions,
+)
 from transformer.checkpoints.folder import open_saved
 from transformer.run import run_sentence
+from viz.pages.shared.changed_words import differences, marked
 
 TEXT = "The black cat sees the small dog."
 
@@ -34,7 +43,7 @@ def test_the_table_has_the_effects_of_the_heads_on_the_word_and_its_rival() -> N
     best = int(effects.argmax())
     assert shown["head"].iloc[0] == str(places[best])
     np.testing.assert_allclose(shown.iloc[:, 1], np.sort(effects)[::-1], atol=1e-4)
-    assert "Rank correlation" in texts(app)
+    assert "rank correlation" in texts(app)
     kept = array(trace(app, "why_kept", "answer")["y"])
     assert len(kept) == len(places) + 1
 
@@ -56,10 +65,15 @@ def test_a_head_switched_off_changes_the_translation() -> None:
     layers = [name for name in app.multiselect(key="why_off_sublayers").options if "cross" in name]
     app.multiselect(key="why_off_sublayers").set_value(layers).run()
     assert not app.exception
-    translation = run_sentence(open_saved("toy-en-it"), TEXT).translation
-    outputs = [text.value for text in app.text]
-    assert translation in outputs
-    assert any(text != translation for text in outputs[outputs.index(translation) + 1 :])
+    run = run_sentence(loaded := open_saved("toy-en-it"), TEXT)
+    paths = [path for path in run.trace if path.endswith("cross_attn.out")]
+    edits = {path: edit for one in paths for path, edit in zero().at(one, loaded).items()}
+    old, new = run.translation, rewritten(loaded, run, edits).translation
+    assert old != new
+    assert list(marked(old, new)) == [one.value for one in app.markdown if one.value.startswith("\u2068")], (
+        "both outputs, with the words marked that differ"
+    )
+    assert f"Changed: {differences(old, new)}." in texts(app)
     changes = array(trace(app, "why_switched", "change of log-probability (nats)")["y"])
     assert changes.min() < -1
 
@@ -93,11 +107,47 @@ def test_a_model_that_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no generator" in open_app("why", model="reader", text="the cat saw a dog").info[0].value
 
 
-def test_explore_leads_to_the_question_about_the_chosen_word() -> None:
-    app = open_app("explore", text=TEXT, attention="cross", cell="1,2")
-    (button,) = (one for one in app.button if one.key == "why_explore")
-    words = word_questions(loaded := open_saved("toy-en-it"), run_sentence(loaded, TEXT))
-    assert button.label == f"Why “{words[1].label}”?"
-    press(app, button.label)
+def words_of_text() -> list[Question]:
+    loaded = open_saved("toy-en-it")
+    return word_questions(loaded, run_sentence(loaded, TEXT))
+
+
+def test_a_word_asked_about_in_explore_s_viewer_is_the_question_of_the_page(views: Views) -> None:
+    app = open_app("explore", text=TEXT)
+    offered = views.data("viewer")["why"]
+    words = words_of_text()
+    assert offered["words"] == [[word.label, list(word.rows)] for word in words]
+    assert offered["stack"] == "decoder"
+    assert words[offered["unchosen"]].label == "cane", "the last word with a letter"
+    views.choose(app, "viewer", cell=[1, 2], why=1)
     assert app.title[0].value == "Why this word?"
     assert app.button_group(key="why_word").value == 1
+
+
+def test_a_forged_word_is_none_or_the_default(views: Views) -> None:
+    app = open_app("explore", text=TEXT)
+    for forged in ("1", None, [1], 0.5):
+        views.choose(app, "viewer", why=forged)
+        assert app.title[0].value == "Explore"
+    views.choose(app, "viewer", why=10**6)
+    assert app.title[0].value == "Why this word?"
+    assert app.button_group(key="why_word").value == last_word(words_of_text())
+
+
+@pytest.mark.usefixtures("kinds")
+@pytest.mark.parametrize(("kind", "stack"), [("prompted", "decoder"), ("masked", "encoder"), ("reader", None)])
+def test_every_model_that_writes_words_offers_them_on_explore(
+    views: Views, kind: str, stack: str | None
+) -> None:
+    """Of a prompt only what follows it is offered, of a model without words nothing."""
+    open_app("explore", model=kind, text="the cat saw a dog")
+    offered = views.data("viewer")["why"]
+    if stack is None:
+        assert offered is None
+        return
+    run = run_sentence(KINDS[kind](), "the cat saw a dog")
+    assert offered["stack"] == stack
+    rows = [row for _, rows in offered["words"] for row in rows]
+    side = views.data("viewer")["sides"][stack]
+    assert rows == [row for row, step in enumerate(side["predicted"]) if step], "each row that chooses a token"
+    assert len(rows) == len(run.steps)

@@ -18,7 +18,7 @@ from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
-from viz.pages.shared.figure import show
+from viz.pages.shared.figure import show, wide
 from viz.pages.why.asked import Asked, asked_in_words
 from viz.pages.why.receipt import save_receipt
 from viz.run_figures.came_from import KNOCK_OUTS, NAMES, pictures_figure, source_share_figure
@@ -80,18 +80,19 @@ def _knock_outs(asked: Asked, found: CameFrom, how: KnockOut) -> None:
         f"Without {quoted(words.labels[best])} it falls most: by {number(float(effects[best]), 2)} "
         f"{asked.question.unit}."
     )
-    show(
-        token_bars(
-            effects,
-            words.labels,
-            theme=asked.theme,
-            quantity=f"fall of the answer ({asked.question.unit})",
-            axis=f"word of the {_side(asked)} that is taken away",
-        ),
-        name="knock-outs",
-        caption="Below 0: without the word, the answer would be higher.",
-        key="why_knock_outs",
-    )
+    with wide("why_words_taken", words.labels):
+        show(
+            token_bars(
+                effects,
+                words.labels,
+                theme=asked.theme,
+                quantity=f"fall of the answer ({asked.question.unit})",
+                axis=f"word of the {_side(asked)} that is taken away",
+            ),
+            name="knock-outs",
+            caption="Below 0: without the word, the answer would be higher.",
+            key="why_knock_outs",
+        )
     _prefix(asked, found)
     computed_by(word_effects)
     save_receipt(asked, "words", how)
@@ -103,18 +104,19 @@ def _prefix(asked: Asked, found: CameFrom) -> None:
         return
     row = asked.question.rows[0]
     labels = found.words["decoder"].labels[: int(found.words["decoder"].word_of[row]) + 1]
-    show(
-        token_bars(
-            found.effects["decoder"][: len(labels)],
-            labels,
-            theme=asked.theme,
-            quantity=f"fall of the answer ({asked.question.unit})",
-            axis="word already written that is taken away",
-        ),
-        name="knock-outs-prefix",
-        caption="The same for the words that the model has already written, which it reads as well.",
-        key="why_prefix_knock_outs",
-    )
+    with wide("why_prefix_taken", labels):
+        show(
+            token_bars(
+                found.effects["decoder"][: len(labels)],
+                labels,
+                theme=asked.theme,
+                quantity=f"fall of the answer ({asked.question.unit})",
+                axis="word already written that is taken away",
+            ),
+            name="knock-outs-prefix",
+            caption="The same for the words that the model has already written, which it reads as well.",
+            key="why_prefix_knock_outs",
+        )
 
 
 def _pictures(asked: Asked, found: CameFrom) -> None:
@@ -124,20 +126,22 @@ def _pictures(asked: Asked, found: CameFrom) -> None:
         "and 2021). **ALTI+** follows them through all layers, by how near each one is to the block's output "
         "(Ferrando et al. 2022). **Integrated gradients** add up the answer's slope on the way from an "
         "empty sentence to this one (Sundararajan et al. 2017). **Rollout** multiplies attention weights "
-        "(Abnar and Zuidema 2020). Only knock-outs and gradients know a word that speaks against the answer."
+        "(Abnar and Zuidema 2020). Only knock-outs and gradients can be negative, where a word works against "
+        "the answer."
     )
     if "alti" not in found.pictures:
         st.info(
             "This model does not transpose its heads back before W_O, so no part of a sublayer's output "
             "belongs to one token: norms, ALTI+ and rollout don't apply."
         )
-    show(
-        pictures_figure(found, theme=asked.theme),
-        name="pictures",
-        caption="Each row is coloured up to its own largest score, because the units differ: nats or logits, "
-        "shares, and shares of a layer.",
-        key="why_pictures",
-    )
+    with wide("why_pictures_of_words", found.words[found.stack].labels, [KNOCK_OUTS]):
+        show(
+            pictures_figure(found, theme=asked.theme),
+            name="pictures",
+            caption="Each row is coloured up to its own largest score, because the units differ: nats or "
+            "logits, shares, and shares of a layer.",
+            key="why_pictures",
+        )
     st.markdown(_verdict(found))
     st.dataframe(_table(found), key="why_judged", hide_index=True, height="content")
     st.caption(_how_judged(found))
@@ -215,40 +219,44 @@ def _source_or_prefix(asked: Asked) -> None:
     words = [visible(one.label) for one in asked.questions]
     marked = [words[place] for place in np.flatnonzero(found.from_prefix_alone)]
     prose(
-        f"ALTI+ divides each word between the {side} and the words written before it. The triangles ask more "
-        f"directly: how much less probable is the word without the {side}?"
+        f"ALTI+ divides each word between the {side} and the words written before it. A more direct test: "
+        f"how much less probable is the word without the {side}?"
     )
     named = ", ".join(map(quoted, marked))
     st.markdown(
-        f"Less than twice as probable with the {side} as without, so resting on the prefix alone: {named}."
+        f"Less than twice as probable with the {side} as without it, so they rest on the prefix alone "
+        f"(triangles below): {named}."
         if marked
-        else f"Every word owes at least a doubling of its probability to the {side}."
+        else f"The {side} makes every word at least twice as probable."
     )
     figure = source_share_figure(found, asked.questions, theme=asked.theme)
     if figure is not None and found.coverage is not None:
-        show(
-            figure,
-            name="source-or-prefix",
-            caption="One bar per word of the output. The triangle marks words that rest on the prefix alone.",
-            key="why_share",
-        )
-        show(
-            token_bars(
-                found.coverage,
-                found.source_words,
-                theme=asked.theme,
-                quantity="coverage (output tokens)",
-                axis=f"word of the {side}",
-            ),
-            name="coverage",
-            caption=f"What each word of the {side} gave to the whole output: its shares in all output "
-            "tokens, summed. A word with almost nothing may not have been translated.",
-            key="why_coverage",
-        )
+        with wide("why_share_words", words):
+            show(
+                figure,
+                name="source-or-prefix",
+                caption="One bar per word of the output. The triangle marks words that rest on the prefix "
+                "alone.",
+                key="why_share",
+            )
+        with wide("why_coverage_words", found.source_words):
+            show(
+                token_bars(
+                    found.coverage,
+                    found.source_words,
+                    theme=asked.theme,
+                    quantity="coverage (output tokens)",
+                    axis=f"word of the {side}",
+                ),
+                name="coverage",
+                caption=f"What each word of the {side} gave to the whole output: its shares in all output "
+                "tokens, added together. A word with almost nothing may not have been translated.",
+                key="why_coverage",
+            )
     st.markdown(
-        f"Of the output's surprise without the {side}, **{found.explained:.0%}** is explained by it: the "
-        f"output has {number(float(found.log_probabilities.sum()), 1)} nats with the {side} and "
-        f"{number(float((found.log_probabilities - found.gains).sum()), 1)} without. Near 0 or below, the "
-        "output hardly depends on what it should translate."
+        f"The {side} explains **{found.explained:.0%}** of what is surprising about the output without it: "
+        f"its log-probability is {number(float(found.log_probabilities.sum()), 1)} nats with the {side} and "
+        f"{number(float((found.log_probabilities - found.gains).sum()), 1)} without. Near 0 % or below, the "
+        f"output hardly depends on the {side}."
     )
     computed_by(source_share)

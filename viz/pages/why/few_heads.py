@@ -42,16 +42,16 @@ def kept_heads(
     whole = float(answers[-1] - answers[0])
     enough = [k for k, answer in enumerate(answers) if answer - answers[0] >= 0.9 * whole]
     told = (
-        f"With {enough[0]} of {len(places)} heads on, the answer has come nine tenths of the way from no "
-        "head to all."
+        f"With {enough[0]} of {len(places)} heads on, the answer is nine tenths of the way from that of no "
+        "head to that of all."
         if whole > 0
         else "With all heads on, the answer is no higher than with none."
     )
     prose(
         f"{told} Heads are added in the order of the table; all others are replaced. A head that costs "
         "nothing alone may still be needed, because another does the same; and few heads alone may do "
-        "nothing, because each builds on others. Above the dotted line, the heads that are off would speak "
-        "against the word."
+        "nothing, because each builds on others. Where the curve is above the dotted line, the heads that "
+        "are off work against the word."
     )
     show(
         kept_heads_figure(answers, order, theme=asked.theme, quantity=asked.question.quantity),

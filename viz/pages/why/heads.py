@@ -22,37 +22,37 @@ from transformer.analysis.interventions.heads import (
     head_places,
 )
 from transformer.analysis.interventions.outcomes import OnProgress
-from transformer.analysis.interventions.questions import Question
 from transformer.analysis.ledgers.logit import output_stack
 from transformer.analysis.ranks import rank_correlation
 from transformer.run import Run
-from viz.address import remember, remembered
-from viz.figures.labels import visible, visible_in_full
+from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.pages.shared.attention_view import keep
+from viz.pages.shared.changed_words import differences, marked
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.effects import (
+    effects_of,
+    head_in_table,
+    open_in_table,
+    reference_runs,
+    reference_texts,
+)
 from viz.pages.why.few_heads import kept_heads
 from viz.pages.why.many import many_part
 from viz.pages.why.receipt import save_receipt
 from viz.pages.why.switching import switch_off
-from viz.session import run_of
-from viz.text_session import examples_of
 from viz.theme import Theme
 from viz.viewer.choice import Choice
 from viz.widgets import pick_button
 
 EXPLORE = "viz/pages/explore/page.py"
-MOST_REFERENCES = 6
-"""Most example sentences from which mean and resampled outputs are taken."""
 NAMES: dict[Ablation, str] = {"mean": "its mean", "resample": "resampled", "zero": "zeros"}
 MEANINGS: dict[Ablation, str] = {
-    "mean": "its mean output over {where}, so that it says what it always says",
+    "mean": "its mean output over {where}, so that only what is specific to this sentence is lost",
     "resample": f"its output at random positions of {{where}} (the mean of {N_DRAWS} draws)",
     "zero": "zeros, which later layers never see otherwise",
 }
-OPENED = "opened_head"
-"""Name of the opened head in the address."""
 STRONGEST = 1.0
 """Effect, in nats, at which a cell has its full colour."""
 
@@ -64,13 +64,13 @@ def heads_section(asked: Asked) -> None:
     how = pick_button(
         st.container(width="content").segmented_control, "Replace a head's output by", NAMES, key="ablation"
     )
-    reference = _reference(asked)
+    reference = reference_runs(asked)
     places = head_places(asked.loaded.model.config)
-    effects = _effects(asked, how, reference)
+    effects = effects_of(asked, how, reference)
     alone = effects[:, 0]
     _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
     _head_by_head(asked, places, effects, _direct(asked, how, reference))
-    save_receipt(asked, "heads", how, reference=tuple(_texts(asked)) or (asked.sentence.text,))
+    save_receipt(asked, "heads", how, reference=tuple(reference_texts(asked)) or (asked.sentence.text,))
     _agreement(asked, how, reference, alone)
     kept_heads(asked, how, reference, places, alone)
     many_part(asked, how, reference)
@@ -84,35 +84,10 @@ def _head_by_head(
     direct: NDArray[np.float64],
 ) -> None:
     """Draw the chosen head and the table; a click redraws only these."""
-    named = {str(place): place for place in places}
-    default = str(places[int(effects[:, 0].argmax())])
-    name = remembered(OPENED, default, asked.sentence.choice)
-    place = named.get(name, named[default])
+    place = head_in_table(asked) or places[int(effects[:, 0].argmax())]
     _opened(asked, place, float(effects[places.index(place), 0]))
     _table(asked, places, effects, direct)
     computed_by(head_effects)
-
-
-def _reference(asked: Asked) -> list[Run]:
-    """Runs of the model's example sentences other than the one asked about; without examples, its own run."""
-    return [run_of(asked.sentence.choice, one) for one in _texts(asked)] or [asked.run]
-
-
-def _texts(asked: Asked) -> list[str]:
-    """Example sentences other than the one asked about."""
-    examples = examples_of(asked.sentence.choice.name)
-    return [one for one in examples if one != asked.sentence.text][:MOST_REFERENCES]
-
-
-def _effects(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray[np.float64]:
-    """(heads, 1 + words): the effect on the question, then on each word's log-probability."""
-
-    def compute(report: OnProgress) -> NDArray[np.float64]:
-        questions: list[Question] = [asked.question, *asked.questions]
-        switch = Switch(asked.loaded, how, reference)
-        return head_effects(asked.loaded, asked.run, questions, switch, report).numpy()
-
-    return asked.answer(("heads", asked.question, how), "Switching off the heads, one by one", compute)
 
 
 def _direct(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray[np.float64]:
@@ -136,15 +111,16 @@ def _summary(asked: Asked, places: Sequence[HeadPlace], effects: NDArray[np.floa
     losses = np.sort(effects.clip(0))[::-1]
     half = int(np.searchsorted(losses.cumsum(), losses.sum() / 2)) + 1
     against = (
-        f" Against it speaks {name_of(places[worst])}: without it the answer rises by "
+        f" {name_of(places[worst])} works against the answer: without it the answer rises by "
         f"{number(-float(effects[worst]), 2)}."
         if effects[worst] < 0
         else ""
     )
+    n_half = "the costliest alone accounts" if half == 1 else f"the {half} costliest account"
     st.markdown(
-        f"**{name_of(places[best])}** costs most: {number(float(effects[best]), 2)} {unit}. The median head "
-        f"costs {number(float(np.median(effects)), 3)}; of all that single heads cost, {half} of them cost "
-        f"half.{against}"
+        f"**{name_of(places[best])}** costs most: without it the answer falls by "
+        f"{number(float(effects[best]), 2)} {unit}. For the median head that is "
+        f"{number(float(np.median(effects)), 3)}; {n_half} for half of all falls.{against}"
     )
 
 
@@ -167,9 +143,9 @@ def _table(
 ) -> None:
     """Draw the table of heads and words, sorted by the question; a click on a cell opens its head."""
     question = asked.question
-    versus = f" rather than {visible(question.rival)}" if question.rival_id is not None else ""
+    versus = f", not {visible(question.rival)}" if question.rival_id is not None else ""
     columns = [
-        f"{visible(question.label)}{versus} ?",
+        f"{visible(question.label)}{versus}",
         "directly",
         *(f"{place} {visible(one.label)}" for place, one in enumerate(asked.questions)),
     ]
@@ -181,7 +157,7 @@ def _table(
     styled = (
         table.style.map(lambda value: _shade(value / largest, asked.theme), subset=columns[:2])
         .map(lambda value: _shade(value / STRONGEST, asked.theme), subset=columns[2:])
-        .format("{:+.3f}", subset=columns)
+        .format(_signed, subset=columns)
     )
     # Another table is another element: its selected row would be another head.
     key = f"why_heads {hash((asked.question, effects.tobytes()))}"
@@ -189,7 +165,7 @@ def _table(
     def choose() -> None:
         cells = st.session_state[key]["selection"]["cells"]
         if cells:
-            remember(OPENED, str(places[order[cells[0][0]]]), asked.sentence.choice)
+            open_in_table(asked, places[order[cells[0][0]]])
 
     st.dataframe(
         styled,
@@ -206,13 +182,17 @@ def _table(
         },
     )
     st.caption(
-        "First: the question, with all that later layers make of it (total effect). *Directly*: through the "
-        "residual stream alone, later layers held as they were; an encoder reaches the output through "
-        "cross-attention only. More directly than in total: later layers make up for the head "
-        "(self-repair). The other columns: the fall of each word's own log-probability, in nats. Orange: the "
-        "head speaks for the word; blue: against it. Click a column's name to sort, a cell to open its head "
-        "above; the sentence may be wider than the table."
+        f"The first column is the fall of the answer, in {question.unit}, with everything that later layers "
+        "make of the change (total effect). *Directly* is the part through the residual stream alone, with "
+        "later layers as they were; an encoder head has no such path. A larger fall directly than in total "
+        "means that later layers make up for the head (self-repair). The other columns are the fall of each "
+        "word's own log-probability, in nats. Orange: the head works for the word; blue: against it. Click a "
+        "column's name to sort, or a cell to open its head above. Scroll to the right for more words."
     )
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{number(value, 3)}"
 
 
 def _shade(value: float, theme: Theme) -> str:
@@ -233,11 +213,11 @@ def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
             f"{asked.question.unit}. With zeros in its place the model writes:"
         )
         written = asked.answer(("without", place), "Writing without it", lambda _: _without(asked, place))
-        st.text(visible_in_full(written))
-        if written == asked.run.translation:
-            st.caption("The same as with it.")
+        st.markdown(marked(asked.run.translation, written)[1])
+        changed = differences(asked.run.translation, written)
+        st.caption(f"Changed: {changed}." if changed else "The same as with it.")
         with st.container(horizontal=True):
-            if st.button("See where it looks", key="why_look", on_click=lambda: keep(_choice(asked, place))):
+            if st.button("See where it looks", key="why_look", on_click=_look, args=(asked, place)):
                 st.switch_page(EXPLORE, query_params={})
             label = "Switch more parts off"
             if st.button(label, key="why_off", on_click=switch_off, args=(asked, place)):
@@ -248,6 +228,12 @@ def _without(asked: Asked, place: HeadPlace) -> str:
     """The output that the model writes with a head's output set to zero."""
     (variant,) = Switch(asked.loaded, "zero").off([place])
     return rewritten(asked.loaded, asked.run, variant).translation
+
+
+def _look(asked: Asked, place: HeadPlace) -> None:
+    """Choose the head on Explore; it stays open here. To be called from a callback."""
+    keep(_choice(asked, place))
+    open_in_table(asked, place)
 
 
 def _choice(asked: Asked, place: HeadPlace) -> Choice:
@@ -265,13 +251,13 @@ def _agreement(asked: Asked, how: Ablation, reference: Sequence[Run], effects: N
     places = head_places(asked.loaded.model.config)
     parts = []
     for kind in (kind for kind in ABLATIONS if kind != how):
-        other = _effects(asked, kind, reference)[:, 0]
+        other = effects_of(asked, kind, reference)[:, 0]
         first = places[int(other.argmax())]
         parts.append(
-            f"{number(rank_correlation(effects, other), 2)} with {NAMES[kind]}, where {first} costs most "
-            f"({number(float(other.max()), 2)})"
+            f"{number(rank_correlation(effects, other), 2)} for “{NAMES[kind]}” ({first} costs most there, "
+            f"{number(float(other.max()), 2)})"
         )
     prose(
-        f"**Does the order depend on what replaces the output?** Rank correlation (Spearman) with the order "
-        f"by {NAMES[how]}: {'; '.join(parts)}. 1 is the same order, 0 an unrelated one."
+        f"**Does the order depend on what replaces the output?** Spearman's rank correlation with the "
+        f"order above: {'; '.join(parts)}. 1 is the same order, 0 an unrelated one."
     )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from transformer.analysis.lens import DecoderLensRow, LensRow, decoder_lens, logit_lens
 from viz.figures.labels import visible
 from viz.figures.numbers import number
+from viz.figures.sums import term_bars
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
+from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked
 
-PLACES = ("most probable", "2nd", "3rd", "4th", "5th")
+PLACES = ("most probable", "2nd", "3rd")
 
 
 def layers_section(asked: Asked) -> None:
@@ -24,9 +28,10 @@ def layers_section(asked: Asked) -> None:
 def _logit_lens(asked: Asked) -> None:
     st.header("When does the word appear?")
     question = asked.question
-    rows = logit_lens(asked.loaded, asked.run, question)
+    rows = logit_lens(asked.loaded, asked.run, question, top_k=len(PLACES))
     coder = asked.loaded.source if asked.run.decoder_input is None else asked.loaded.target
     token = visible(coder.token(question.ids[0]))
+    rival = "" if question.rival_id is None else visible(coder.token(question.rival_id))
     prose(
         "The logit lens (nostalgebraist 2020) reads the residual stream after each sublayer as if it were "
         "the last: through the final norm, if any, and the generator. The last row is the model's "
@@ -34,12 +39,18 @@ def _logit_lens(asked: Asked) -> None:
         "still be known."
     )
     st.markdown(_when(rows, token))
+    if rival:
+        _contest(asked, rows, token, rival)
+    percent = st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0)
+    chances = {f"probability of {token}": [row.step.probability for row in rows]}
+    if rival:
+        chances[f"probability of {rival}"] = [row.rival.probability for row in rows if row.rival]
     table = pd.DataFrame(
         {
             "layer": ["–" if row.layer is None else str(row.layer) for row in rows],
             "after": [row.sublayer for row in rows],
             f"rank of {token}": [row.step.rank for row in rows],
-            f"probability of {token}": [row.step.probability for row in rows],
+            **chances,
             **{
                 name: [
                     f"{visible(coder.token(row.step.top_ids[k]))} {row.step.top_probabilities[k]:.0%}"
@@ -54,11 +65,7 @@ def _logit_lens(asked: Asked) -> None:
         key="why_lens",
         hide_index=True,
         height="content",
-        column_config={
-            f"probability of {token}": st.column_config.ProgressColumn(
-                format="percent", min_value=0.0, max_value=1.0
-            )
-        },
+        column_config=dict.fromkeys(chances, percent),
     )
     st.caption(
         "One row per sublayer. The rank counts from 1; on the right are the most probable tokens there."
@@ -80,6 +87,38 @@ def _when(rows: list[LensRow], token: str) -> str:
     )
 
 
+def _contest(asked: Asked, rows: list[LensRow], token: str, rival: str) -> None:
+    """Draw which of the two words is ahead at each point, and by how much."""
+    differences = np.array([row.difference for row in rows])
+    ahead, other = (token, rival) if differences[-1] > 0 else (rival, token)
+    since = rows[_settled(differences)]
+    where = "the embeddings" if since.layer is None else f"the {since.sublayer} of layer **{since.layer}**"
+    st.markdown(
+        f"From {where} on, {quoted(ahead)} is ahead of {quoted(other)}. At the end the difference is "
+        f"**{number(float(differences[-1]), 2)}** logits: the answer in this run."
+    )
+    show(
+        term_bars(
+            differences,
+            [f"layer {row.layer} {row.sublayer}" if row.layer is not None else row.sublayer for row in rows],
+            theme=asked.theme,
+            quantity=asked.question.quantity,
+            axis="read after",
+        ),
+        name="lens-difference",
+        caption="The logit of the word minus that of its rival, as the logit lens reads them after each "
+        "sublayer. To the right (orange): the word is ahead. To the left (blue): its rival is.",
+        key="why_lens_difference",
+    )
+
+
+def _settled(differences: NDArray[np.float64]) -> int:
+    """From where on the same of two words is ahead."""
+    is_ahead = differences > 0
+    others = np.flatnonzero(is_ahead != is_ahead[-1])
+    return int(others[-1]) + 1 if len(others) else 0
+
+
 def _decoder_lens(asked: Asked) -> None:
     st.header("What does each encoder layer know?")
     if asked.loaded.model.config.kind != "encoder-decoder":
@@ -91,21 +130,30 @@ def _decoder_lens(asked: Asked) -> None:
         "the encoder knows by that layer."
     )
     rows: list[DecoderLensRow] = asked.answer(
-        "decoder lens",
+        ("decoder lens", asked.question),
         "Reading the encoder layer by layer",
-        lambda report: decoder_lens(asked.loaded, asked.run, report),
+        lambda report: decoder_lens(asked.loaded, asked.run, asked.question, report),
     )
     own = asked.run.translation
     same = [row.layer for row in rows if row.text == own]
-    st.markdown(_same(same))
+    question = asked.question
+    answers = np.array([row.answer for row in rows])
+    verdict = ""
+    if question.rival_id is not None:
+        words = (question.label, question.rival) if answers[-1] > 0 else (question.rival, question.label)
+        preferred, other = map(quoted, words)
+        verdict = f" From {_named(rows[_settled(answers)].layer)} on it prefers {preferred} to {other}."
+    st.markdown(_same(same) + verdict)
+    versus = f" minus {visible(question.rival)}" if question.rival_id is not None else ""
     st.dataframe(
         pd.DataFrame(
             {
                 "encoder layer": ["embeddings" if row.layer is None else str(row.layer) for row in rows],
                 "what the decoder writes": [visible(row.text, 300) for row in rows],
-                "log-probability of this run's output (nats)": [
-                    number(row.log_probability, 2) for row in rows
+                f"{visible(question.label)}{versus} ({question.unit})": [
+                    number(row.answer, 2) for row in rows
                 ],
+                "log-probability (nats)": [number(row.log_probability, 2) for row in rows],
             }
         ),
         key="why_decoder_lens",
@@ -113,14 +161,18 @@ def _decoder_lens(asked: Asked) -> None:
         height="content",
     )
     st.caption(
-        "One row per encoder layer that the decoder reads. On the right, how probable this run's output is "
-        "from there: all its words and its end together."
+        "One row per encoder layer that the decoder reads. On the right, while it reads this run's output: "
+        "the answer to the question above, and the log-probability of the whole output with its end."
     )
     computed_by(decoder_lens)
+
+
+def _named(layer: int | None) -> str:
+    return "the embeddings" if layer is None else f"layer {layer}"
 
 
 def _same(layers: list[int | None]) -> str:
     if not layers:
         return "No layer makes the decoder write exactly the output above, which was not its own choice."
-    named = ", ".join("the embeddings" if layer is None else f"layer {layer}" for layer in layers)
+    named = ", ".join(map(_named, layers))
     return f"The decoder writes the same as in this run when it reads {named}."

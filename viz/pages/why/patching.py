@@ -29,10 +29,12 @@ from viz.address import as_typed
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.markdown import quoted
+from viz.pages.shared.changed_words import marked, show_both
 from viz.pages.shared.clickable import pick_point
 from viz.pages.shared.exchanged_sentences import EXCHANGED
 from viz.pages.shared.explain import computed_by, prose
-from viz.pages.shared.literal_text import refused, show_text
+from viz.pages.shared.figure import wide
+from viz.pages.shared.literal_text import refused
 from viz.pages.why.asked import Asked
 from viz.pages.why.receipt import save_receipt
 from viz.run_figures.interventions import patch_columns, patch_figure
@@ -57,7 +59,7 @@ _TENSORS = {"z": "heads", "k": "keys", "v": "values"}
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of a grid, with its names as shown."""
+    """A cell of a grid, with its name in Markdown."""
 
     row: int
     column: int
@@ -116,7 +118,8 @@ def _pair(asked: Asked) -> Pair | None:
         )
         return None
     try:
-        return run_pair(asked.loaded, asked.run, typed, _question(asked))
+        with st.spinner("Running the other sentence …"):
+            return run_pair(asked.loaded, asked.run, typed, _question(asked))
     except (SentenceError, EditError) as error:
         refused("These two can't be patched.", error)
         return None
@@ -131,13 +134,9 @@ def _question(asked: Asked) -> Question:
 
 def _both(asked: Asked, pair: Pair) -> None:
     """Draw what both sentences become, and the answers at the ends of the scale."""
-    other = _other_run(asked)
-    for column, name, run in zip(
-        st.columns(2), ("This sentence", "The other sentence"), (asked.run, other), strict=True
-    ):
-        with column, st.container(border=True, height="stretch"):
-            st.markdown(f"**{name}**")
-            show_text(run.translation)
+    with st.spinner("The model is writing the other sentence …"):
+        other = _other_run(asked)
+    show_both(("This sentence", "The other sentence"), (asked.run.translation, other.translation))
     question = pair.question
     prose(
         f"The answer is the logit of {quoted(question.label)} minus that of {quoted(question.rival)}: "
@@ -165,10 +164,10 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
         )
         return None
     st.markdown(
-        f"Strongest: **{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** moves the answer "
-        f"**{best:.0%}** of the way to the other one."
+        f"Strongest: the part at **{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** moves "
+        f"the answer **{best:.0%}** of the way to the other one."
     )
-    drawn = st.container()
+    drawn = wide("why_patch_map", columns, rows)
     prose(PROVES[grid.direction])
     left, right = st.columns(2)
     follow_default(ROW, int(best_row))
@@ -201,7 +200,7 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
             "in which the sentences differ. Click a cell to see both runs there.",
         )
         computed_by(patch_grid)
-    return _Cell(row, column, f"{rows[row]}, {column_axis} {columns[column]}")
+    return _Cell(row, column, f"{rows[row]}, {column_axis} {quoted(columns[column])}")
 
 
 def _choose(cell: tuple[int, ...]) -> None:
@@ -214,7 +213,8 @@ def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
     """Draw both runs and the patched one at a cell."""
     loaded, place, direction = asked.loaded, grid.place, grid.direction
     variant = patch_of(loaded, pair, place, direction, cell.row, cell.column)
-    patched = run_again(edited_model(loaded, variant), pair.patched(direction))
+    with st.spinner("Running with this patch …"):
+        patched = run_again(edited_model(loaded, variant), pair.patched(direction))
     runs = {
         "this sentence": pair.clean,
         "the other sentence": pair.corrupt,
@@ -231,24 +231,25 @@ def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
         columns=["run", "writes", f"P({word})", f"P({rival})", "logit difference"],
     )
     percent = st.column_config.NumberColumn(format="percent")
-    number_column = st.column_config.NumberColumn(format="%.2f")
     st.dataframe(
-        table,
+        table.style.format(lambda value: number(value, 2), subset=["logit difference"]),
         hide_index=True,
         key="why_patched",
-        column_config=dict.fromkeys(table.columns[2:4], percent) | {"logit difference": number_column},
+        column_config=dict.fromkeys(table.columns[2:4], percent),
     )
     own, other, cosine = vectors_at(loaded, pair, place, cell.row, cell.column)
     st.markdown(
-        f"With {quoted(cell.name)} exchanged, the answer goes "
+        f"With {cell.name} exchanged, the answer goes "
         f"**{float(grid.shares[cell.row, cell.column]):.0%}** of the way. The two runs' vectors there are "
         f"{number(own, 2)} and {number(other, 2)} long, with a cosine of {number(cosine, 2)}."
     )
     computed_by(answer_of)
     if place.stack == "encoder" or place.tensor in ("k", "v"):
         base = asked.run if direction == "noising" else _other_run(asked)
+        with st.spinner("The model is writing with this patch …"):
+            written = rewritten(loaded, base, variant).translation
         st.markdown("**With this patch from the first word on, the model writes**")
-        show_text(rewritten(loaded, base, variant).translation)
+        st.markdown(marked(base.translation, written)[1])
         computed_by(rewritten)
 
 

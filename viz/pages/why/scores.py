@@ -11,8 +11,9 @@ from transformer.analysis.ledgers.score import ScoreLedger, score_ledger
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
-from viz.pages.shared.figure import show
+from viz.pages.shared.figure import show, wide
 from viz.pages.why.asked import Asked
+from viz.pages.why.effects import cell_on_explore, costliest_head, opened_head
 from viz.pages.why.query import pick_query
 from viz.run_figures.ledgers import DIVISIONS, Division, difference, score_figure, score_sums
 from viz.widgets import follow_default, pick_button, pick_token
@@ -43,21 +44,28 @@ def score_part(asked: Asked) -> None:
 
 def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
     """Draw the pickers of head, query and key."""
-    place, query, (beside,) = pick_query(asked, "score", [1, 1, 2, 2])
+    opened = opened_head(asked)
+    first = opened or costliest_head(asked)
+    begins_with = "the head that you opened" if opened else "the head without which the answer falls most"
+    st.caption(f"This part begins with {begins_with}: {first}. Choose any other here.")
+    place, query, (beside,) = pick_query(asked, "score", [1, 1, 2, 2], first)
     record = attention_record(asked.run.trace, place.attention, place.layer)
     weights = record.weights[0, place.head, query]
-    follow_default("score_key", int(weights.argmax()))
+    cell = cell_on_explore(asked, place)
+    default = cell[1] if cell and cell[0] == query else int(weights.argmax())
+    follow_default("score_key", default)
     key = pick_token(
         beside.selectbox,
         "Key: the token that is looked at",
         record.key_tokens[0],
         key="score_key",
-        default=int(weights.argmax()),
+        default=default,
     )
+    best = int(weights.argmax())
+    others = f"most weight, {number(float(weights[best]), 3)}, goes to {quoted(record.key_tokens[0][best])}"
     st.markdown(
         f"Here the head gives {quoted(record.key_tokens[0][key])} a weight of "
-        f"**{number(float(weights[key]), 3)}**; its strongest key is "
-        f"{quoted(record.key_tokens[0][int(weights.argmax())])} with {number(float(weights.max()), 3)}."
+        f"**{number(float(weights[key]), 3)}**; {'no other key gets more' if key == best else others}."
     )
     return place, query, key
 
@@ -75,10 +83,11 @@ def _matrix(
         f"{difference(ledger.total, ledger.recorded)}. Largest cell: {quoted(rows[best[0]])} of the query "
         f"with {quoted(columns[best[1]])} of the key, {number(float(values[best]), 2)}."
     )
-    show(
-        score_figure(rows, columns, values, theme=asked.theme),
-        name="score-parts",
-        caption="Rows: what the query is made of. Columns: what the key is made of. Orange cells make the "
-        "head look there, blue ones make it look away.",
-        key="why_score",
-    )
+    with wide("why_score_map", columns, rows):
+        show(
+            score_figure(rows, columns, values, theme=asked.theme),
+            name="score-parts",
+            caption="Rows: what the query is made of. Columns: what the key is made of. Orange cells make "
+            "the head look there, blue ones make it look away.",
+            key="why_score",
+        )

@@ -25,11 +25,13 @@ from viz.address import remember, remembered, whole_numbers
 from viz.figures.bars import token_bars
 from viz.figures.labels import visible
 from viz.figures.numbers import number
+from viz.pages.shared.changed_words import differences, show_both
 from viz.pages.shared.explain import computed_by, prose
-from viz.pages.shared.figure import show
-from viz.pages.shared.literal_text import escaped, refused, show_text
+from viz.pages.shared.figure import show, wide
+from viz.pages.shared.literal_text import refused
 from viz.pages.shared.sections import SECTION
 from viz.pages.why.asked import Asked
+from viz.pages.why.effects import opened_head
 from viz.pages.why.query import pick_query
 from viz.widgets import set_choice
 
@@ -111,7 +113,6 @@ def _several(asked: Asked, label: str, options: Sequence[str], name: str) -> lis
         options,
         key=picker,
         placeholder=f"None: choose {label.lower()}",
-        format_func=escaped,
         on_change=keep,
     )
 
@@ -129,7 +130,7 @@ def _sublayers(run: Run) -> dict[str, str]:
 
 def _edited_row(asked: Asked) -> dict[str, Edit]:
     """Draw the editor of one row; empty while it is as the model computed it."""
-    place, query, _ = pick_query(asked, "row", [1, 1, 2])
+    place, query, _ = pick_query(asked, "row", [1, 1, 2], opened_head(asked))
     attention, layer, head = place.attention, place.layer, place.head
     record = attention_record(asked.run.trace, attention, layer)
     own = record.weights[0, head, query].numpy()
@@ -159,31 +160,31 @@ def _edited_row(asked: Asked) -> dict[str, Edit]:
 def _compare(asked: Asked, edits: Mapping[str, Edit]) -> None:
     """Draw the two outputs, and what each word lost."""
     loaded, run = asked.loaded, asked.run
-    again = rewritten(loaded, run, edits)
-    for column, name, one in zip(
-        st.columns(2), ("As it is", "With these parts off"), (run, again), strict=True
-    ):
-        with column, st.container(border=True, height="stretch"):
-            st.markdown(f"**{name}**")
-            show_text(one.translation)
-    if again.translation == run.translation:
-        st.markdown("The output is the same. The words may still be less probable:")
-    before, after = outcomes(loaded, run, [{}, edits], [asked.question, *asked.questions]).numpy()
+    with st.spinner("The model is writing with these parts off …"):
+        again = rewritten(loaded, run, edits)
+        before, after = outcomes(loaded, run, [{}, edits], [asked.question, *asked.questions]).numpy()
+    show_both(("As it is", "With these parts off"), (run.translation, again.translation))
+    changed = differences(run.translation, again.translation)
+    st.markdown(
+        f"Changed: {changed}." if changed else "The output is the same. The words may still be less probable:"
+    )
     st.markdown(
         f"**The answer** to the question above goes from {number(float(before[0]), 2)} to "
         f"{number(float(after[0]), 2)} {asked.question.unit}."
     )
-    show(
-        token_bars(
-            (after - before)[1:],
-            [one.label for one in asked.questions],
-            theme=asked.theme,
-            quantity="change of log-probability (nats)",
-            axis="word of the output",
-        ),
-        name="switched-off",
-        caption="The change of each word's log-probability, while the model reads its own earlier words. "
-        "Below 0 the word has become less probable.",
-        key="why_switched",
-    )
+    labels = [one.label for one in asked.questions]
+    with wide("why_switched_words", labels):
+        show(
+            token_bars(
+                (after - before)[1:],
+                labels,
+                theme=asked.theme,
+                quantity="change of log-probability (nats)",
+                axis="word of the output as it is",
+            ),
+            name="switched-off",
+            caption="How much more probable each word of the output as it is becomes, after the same earlier "
+            "words. Below 0 it becomes less probable.",
+            key="why_switched",
+        )
     computed_by(outcomes)
