@@ -119,49 +119,51 @@ def prompted() -> LoadedModel:
     )
 
 
+# Choices in capitals are tested without words too, in tests/transformer/model/forms.py.
+ROTARY: dict[str, Any] = {
+    "n_heads": 6,
+    "n_kv_heads": 2,
+    "d_head": 14,
+    "positions": "rotary",
+    "rotary_stretch": 4.0,
+    "stretch_start": 50.0,
+    "stretch_full": 400.0,
+    "query_key_norm": True,
+    "norm": "rms",
+    "norm_position": "pre",
+    "final_norm": True,
+    "activation": "silu",
+    "gated": True,
+    "bias": False,
+    "embedding_scale": False,
+    "tie_generator": False,
+    "pad_id": -1,
+}
+
+
 def rotary() -> LoadedModel:
     """Decoder-only like Llama 3 and Qwen 3.
 
     Stretched rotary positions, grouped keys, RMS norms (of queries and keys too), SwiGLU, two end tokens.
     """
     return _loaded(
-        "rotary",
-        None,
-        RenumberedCoder(ENGLISH, before=[BOS_ID]),
-        (0, 2),
-        end_ids=(EOS_ID, 11),
-        n_heads=6,
-        n_kv_heads=2,
-        d_head=14,
-        positions="rotary",
-        rotary_stretch=4.0,
-        stretch_start=50.0,
-        stretch_full=400.0,
-        query_key_norm=True,
-        norm="rms",
-        norm_position="pre",
-        final_norm=True,
-        activation="silu",
-        gated=True,
-        bias=False,
-        embedding_scale=False,
-        tie_generator=False,
-        pad_id=-1,
+        "rotary", None, RenumberedCoder(ENGLISH, before=[BOS_ID]), (0, 2), end_ids=(EOS_ID, 11), **ROTARY
     )
+
+
+MASKED: dict[str, Any] = {
+    "activation": "gelu",
+    "embedding_scale": False,
+    "embedding_norm": True,
+    "n_segments": 2,
+    "generator_transform": True,
+}
 
 
 def masked() -> LoadedModel:
     """Encoder-only like BERT: it predicts masked words."""
     return _loaded(
-        "masked",
-        RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]),
-        None,
-        (3, 0),
-        activation="gelu",
-        embedding_scale=False,
-        embedding_norm=True,
-        n_segments=2,
-        generator_transform=True,
+        "masked", RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]), None, (3, 0), **MASKED
     )
 
 
@@ -179,29 +181,27 @@ def reader() -> LoadedModel:
     )
 
 
+RELATIVE: dict[str, Any] = {
+    "positions": "relative",
+    "n_position_buckets": 8,
+    "max_position_distance": 16,
+    "attention_scale": False,
+    "norm": "rms",
+    "norm_position": "pre",
+    "final_norm": True,
+    "activation": "gelu_tanh",
+    "gated": True,
+    "bias": False,
+    "embedding_scale": False,
+    "share_embeddings": True,
+    "logits_scale": True,
+}
+
+
 def relative() -> LoadedModel:
     """Encoder-decoder like T5: relative bias, unscaled scores, a target that begins with <pad>."""
     coder = RenumberedCoder(ENGLISH, after=[EOS_ID])
-    return _loaded(
-        "relative",
-        coder,
-        coder,
-        (2, 3),
-        start_ids=(PAD_ID,),
-        positions="relative",
-        n_position_buckets=8,
-        max_position_distance=16,
-        attention_scale=False,
-        norm="rms",
-        norm_position="pre",
-        final_norm=True,
-        activation="gelu_tanh",
-        gated=True,
-        bias=False,
-        embedding_scale=False,
-        share_embeddings=True,
-        logits_scale=True,
-    )
+    return _loaded("relative", coder, coder, (2, 3), start_ids=(PAD_ID,), **RELATIVE)
 
 
 def languages() -> LoadedModel:
@@ -230,91 +230,98 @@ def stacks() -> LoadedModel:
     )
 
 
+CAPPED: dict[str, Any] = {
+    "n_kv_heads": 1,
+    "d_head": 14,
+    "positions": "rotary",
+    "position_base": 500.0,
+    "position_bases": (9.0, 0.0, 500.0),
+    "rotary_stretch": 4.0,
+    "query_key_norm": True,
+    "attention_scale": 0.3,
+    "attention_soft_cap": 2.5,
+    "logits_soft_cap": 1.5,
+    "norm": "rms",
+    "norm_position": "both",
+    "final_norm": True,
+    "activation": "gelu_tanh",
+    "gated": True,
+    "bias": False,
+}
+
+
 def capped() -> LoadedModel:
     """Decoder-only like Gemma 2 and 3.
 
     Norms before and after sublayers, soft caps, a rotary base per layer (one has none), scaled embeddings.
     """
-    return _loaded(
-        "capped",
-        None,
-        RenumberedCoder(ENGLISH, before=[BOS_ID]),
-        (0, 3),
-        n_kv_heads=1,
-        d_head=14,
-        positions="rotary",
-        position_base=500.0,
-        position_bases=(9.0, 0.0, 500.0),
-        rotary_stretch=4.0,
-        query_key_norm=True,
-        attention_scale=0.3,
-        attention_soft_cap=2.5,
-        logits_soft_cap=1.5,
-        norm="rms",
-        norm_position="both",
-        final_norm=True,
-        activation="gelu_tanh",
-        gated=True,
-        bias=False,
-    )
+    return _loaded("capped", None, RenumberedCoder(ENGLISH, before=[BOS_ID]), (0, 3), **CAPPED)
+
+
+PARALLEL: dict[str, Any] = {
+    "positions": "rotary",
+    "rotary_dims": 4,
+    "parallel_residual": True,
+    "norm_position": "pre",
+    "final_norm": True,
+    "activation": "gelu",
+    "embedding_scale": False,
+    "tie_generator": False,
+    "generator_bias": False,
+    "pad_id": -1,
+}
 
 
 def parallel() -> LoadedModel:
     """Decoder-only like GPT-NeoX: parallel sublayers, partly rotated heads, an untied generator."""
-    return _loaded(
-        "parallel",
-        None,
-        RenumberedCoder(ENGLISH),
-        (0, 2),
-        positions="rotary",
-        rotary_dims=4,
-        parallel_residual=True,
-        norm_position="pre",
-        final_norm=True,
-        activation="gelu",
-        embedding_scale=False,
-        tie_generator=False,
-        generator_bias=False,
-        pad_id=-1,
-    )
+    return _loaded("parallel", None, RenumberedCoder(ENGLISH), (0, 2), **PARALLEL)
+
+
+SHARED: dict[str, Any] = {
+    "shared_layers": True,
+    "d_embedding": 14,
+    "activation": "gelu_tanh",
+    "embedding_scale": False,
+    "embedding_norm": True,
+    "n_segments": 2,
+    "generator_transform": True,
+}
 
 
 def shared() -> LoadedModel:
     """Encoder-only like ALBERT: one layer repeated, narrow embeddings."""
     return _loaded(
-        "shared",
-        RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]),
-        None,
-        (3, 0),
-        shared_layers=True,
-        d_embedding=14,
-        activation="gelu_tanh",
-        embedding_scale=False,
-        embedding_norm=True,
-        n_segments=2,
-        generator_transform=True,
+        "shared", RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]), None, (3, 0), **SHARED
     )
+
+
+FACTORS: dict[str, Any] = {
+    "positions": "rotary",
+    "norm": "rms",
+    "norm_position": "pre",
+    "final_norm": True,
+    "activation": "silu",
+    "gated": True,
+    "bias": False,
+    "embedding_scale": 6.0,
+    "attention_scale": 0.2,
+    "residual_scale": 0.4,
+    "logits_scale": 0.25,
+}
 
 
 def factors() -> LoadedModel:
     """Decoder-only like Granite: factors for the embeddings, scores, sublayers and logits."""
-    return _loaded(
-        "factors",
-        None,
-        RenumberedCoder(ENGLISH),
-        (0, 2),
-        positions="rotary",
-        norm="rms",
-        norm_position="pre",
-        final_norm=True,
-        activation="silu",
-        gated=True,
-        bias=False,
-        embedding_scale=6.0,
-        attention_scale=0.2,
-        residual_scale=0.4,
-        logits_scale=0.25,
-    )
+    return _loaded("factors", None, RenumberedCoder(ENGLISH), (0, 2), **FACTORS)
+
+
+SHIFTED: dict[str, Any] = {
+    "positions": "sinusoidal",
+    "sinusoid_layout": "halves_to_base",
+    "position_offset": 2,
+    "memory_padding_mask": False,
+    "residual_scale": 0.5,
+}
 
 
 def shifted() -> LoadedModel:
@@ -323,18 +330,7 @@ def shifted() -> LoadedModel:
     Cross-attention sees the source's padding, and sublayer outputs are scaled down.
     """
     source, target = RenumberedCoder(ENGLISH, after=[EOS_ID]), RenumberedCoder(ITALIAN)
-    return _loaded(
-        "shifted",
-        source,
-        target,
-        (2, 3),
-        start_ids=(EOS_ID,),
-        positions="sinusoidal",
-        sinusoid_layout="halves_to_base",
-        position_offset=2,
-        memory_padding_mask=False,
-        residual_scale=0.5,
-    )
+    return _loaded("shifted", source, target, (2, 3), start_ids=(EOS_ID,), **SHIFTED)
 
 
 KINDS: dict[str, Callable[[], LoadedModel]] = {
