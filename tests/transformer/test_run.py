@@ -81,12 +81,6 @@ def test_a_target_that_fills_all_positions_ends_with_a_token_that_is_not_read() 
         assert sum(totals) == pytest.approx(path[-1].total, abs=1e-3)
 
 
-def test_never_goes_on_with_padding_or_bos() -> None:
-    for seed in range(8):
-        run = run_sentence(tiny_model(seed), "i see the dog.")
-        assert not {PAD_ID, BOS_ID} & {token for step in run.steps for token in step.top_ids[:1]}
-
-
 def test_every_step_is_reported_with_the_limit() -> None:
     seen: list[tuple[DecodingStep, int]] = []
     run = run_sentence(tiny_model(), "the cat", on_step=lambda step, limit: seen.append((step, limit)))
@@ -177,14 +171,6 @@ def test_a_trace_equals_itself_alone() -> None:
 def test_trace_lives_on_the_cpu_and_needs_no_gradient() -> None:
     trace = run_sentence(tiny_model(), "the cat").trace
     assert all(tensor.device.type == "cpu" and not tensor.requires_grad for tensor in trace.values())
-
-
-def test_a_search_of_one_is_the_greedy_run() -> None:
-    loaded = tiny_model(3)
-    run = run_sentence(loaded, "i see the dog.")
-    tree = search(loaded, run.source, beam_size=1, alpha=0.0)
-    assert tree.hypotheses[0].ids[: len(run.target.ids)] == tuple(run.target.ids)
-    assert all(node.token_id not in (PAD_ID, BOS_ID) for node in tree.nodes[1:])
 
 
 def test_a_search_goes_on_after_a_prefix_and_keeps_to_the_limit() -> None:
