@@ -153,17 +153,6 @@ def test_it_continues_a_prefix() -> None:
     assert found.score == pytest.approx(expected[0], abs=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_beginning_of_the_best_target_leads_to_it_with_the_same_score(seed: int) -> None:
-    model, src = sharp(seed), random_ids(11, 1, 5, seed=seed)
-    (best,) = search(model, src, beam_size=400, alpha=1.0, max_new_tokens=5)[0]
-    for n in range(1, len(best.ids) + 1):
-        given = {"prefix": best.ids[:n], "max_new_tokens": 5 - n}
-        (again,) = search(model, src, beam_size=400, alpha=1.0, **given)[0]
-        assert again.ids == best.ids
-        assert again.score == pytest.approx(best.score, abs=1e-5)
-
-
 def test_more_alpha_gives_longer_targets() -> None:
     model, src = sharp(5), random_ids(11, 8, 6)
     lengths = [
