@@ -114,9 +114,3 @@ def test_the_order_is_the_generators() -> None:
     state = torch.random.get_rng_state()
     assert order(1) == order(1) != order(2)
     assert torch.equal(torch.random.get_rng_state(), state)
-
-
-def test_pairs_are_values() -> None:
-    assert SentencePair(("a",), ("b",), frozenset(), frozenset()) == SentencePair(
-        ("a",), ("b",), frozenset(), frozenset()
-    )
