@@ -46,10 +46,6 @@ def test_a_plan_comes_back_from_json() -> None:
     assert TrainingPlan.from_dict(values) == plan
     values["model"]["mistake"] = values["model"].pop("leak")  # as an earlier version wrote it
     assert TrainingPlan.from_dict(values) == plan
-    broken: dict[str, Any]
-    for broken in ({}, values | {"updates": values["updates"] | {"colour": "red"}}):
-        with pytest.raises(PlanError, match="can't be read"):
-            TrainingPlan.from_dict(broken)
 
 
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort"])
