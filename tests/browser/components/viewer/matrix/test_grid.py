@@ -29,7 +29,7 @@ def test_maps_are_in_the_order_of_the_scores(page: Page, url: str, attention: At
     held, view = held_run(), open_viewer(page, url)
     attn = held.attentions[attention]
     choose(view, "Which attention", attn.label)
-    view.locator(".hl-grid summary").click()
+    view.get_by_text("Table of these heads", exact=True).click()
     orders = picker(view, "Order of the small heads")
     scores = plain_scores(held, attention)
     assert set(orders.locator("option").evaluate_all("all => all.map((one) => one.value)")) == {
