@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
@@ -240,7 +241,7 @@ class TrainingPlan:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Convert to plain values for JSON."""
-        plain: dict[str, dict[str, Any]] = _plain(asdict(self))
+        plain: dict[str, dict[str, Any]] = json.loads(json.dumps(asdict(self), default=str))
         return plain
 
     @classmethod
@@ -267,14 +268,6 @@ class TrainingPlan:
             raise PlanError(
                 f"The saved options can't be read ({error}): start again in another folder."
             ) from error
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
 
 
 def _paths(names: list[str]) -> tuple[Path, ...]:
