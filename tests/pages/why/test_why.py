@@ -20,6 +20,7 @@ from transformer.analysis.interventions.questions import (
     last_word,
     word_questions,
 )
+from transformer.analysis.receipts.receipt import Receipt
 from transformer.checkpoints.folder import open_saved
 from transformer.run import run_sentence
 from viz.pages.shared.changed_words import differences, marked
@@ -92,6 +93,12 @@ def test_over_many_sentences_heads_have_intervals() -> None:
     effects = corpus_effects(loaded, pairs, Switch(loaded, "zero")).effects.mean(axis=0)
     np.testing.assert_allclose(table["mean"], np.sort(effects)[::-1], atol=1e-5)
     assert (table["from"] <= table["mean"] + 1e-9).all()
+    app.button(key="receipt_many").click().run()
+    assert not app.exception
+    receipt = Receipt.from_json(app.session_state["receipt_many_waiting"].content.decode())
+    assert receipt.inquiry.pairs == tuple(pairs)
+    np.testing.assert_allclose(receipt.effects, effects, atol=1e-6)
+    assert len(receipt.intervals) == len(effects)
 
 
 def test_a_sentence_that_cant_be_run_is_named() -> None:
@@ -135,7 +142,7 @@ def test_a_forged_word_is_none_or_the_default(views: Views) -> None:
 
 
 @pytest.mark.usefixtures("kinds")
-@pytest.mark.parametrize(("kind", "stack"), [("prompted", "decoder"), ("masked", "encoder"), ("reader", None)])
+@pytest.mark.parametrize("kind, stack", [("prompted", "decoder"), ("masked", "encoder"), ("reader", None)])
 def test_every_model_that_writes_words_offers_them_on_explore(
     views: Views, kind: str, stack: str | None
 ) -> None:
@@ -149,5 +156,7 @@ def test_every_model_that_writes_words_offers_them_on_explore(
     assert offered["stack"] == stack
     rows = [row for _, rows in offered["words"] for row in rows]
     side = views.data("viewer")["sides"][stack]
-    assert rows == [row for row, step in enumerate(side["predicted"]) if step], "each row that chooses a token"
+    assert rows == [row for row, step in enumerate(side["predicted"]) if step], (
+        "each row that chooses a token"
+    )
     assert len(rows) == len(run.steps)

@@ -15,6 +15,8 @@ from transformer.run import Run
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.model_words import kind_examples
 from viz.pages.why.asked import Asked
+from viz.pages.why.effects import reference_texts
+from viz.pages.why.receipt import save_receipt_over_sentences
 from viz.text_session import examples_of
 
 MOST_SENTENCES = 200
@@ -96,4 +98,6 @@ def _table(asked: Asked, how: Ablation, reference: Sequence[Run], pairs: Pairs) 
         column_config={**numbers, "costs in": share},
     )
     st.caption("In nats per token of the output, which is the model's own where no translation is given.")
+    texts = (reference_texts(asked) or [asked.sentence.text]) if how != "zero" else []
+    save_receipt_over_sentences(asked, how, pairs, texts)
     computed_by(corpus_effects)
