@@ -78,12 +78,14 @@ def test_the_score_begins_with_the_head_that_costs_most_until_another_is_opened(
     assert len({*costliest.values()}) == 2
     app = open_app("why", text=SENTENCE, section="Sums")
     assert score_head(app) == costliest[last]
+    assert "This is the head without which the answer falls most." in texts(app)
     app.button_group(key="why_word").set_value(0).run()
     assert score_head(app) == costliest[0]
     app.selectbox(key="score_head").set_value(3 - costliest[0].head).run()
     own = score_head(app)
     app.button_group(key="why_word").set_value(last).run()
     assert score_head(app) == own, "a head chosen here stays"
+    assert "This is the head" not in texts(app)
     assert not app.exception
 
 
@@ -94,7 +96,7 @@ def test_the_score_begins_with_the_head_and_the_cell_opened_on_explore() -> None
     assert not app.exception
     assert score_head(app) == ("encoder", 1, 2)
     assert [app.selectbox(key=key).value for key in ("score_query", "score_key")] == [3, 5]
-    assert "the head that you opened: encoder 1.2" in texts(app)
+    assert "This is the head that you opened." in texts(app)
 
 
 def test_the_score_begins_with_the_head_opened_in_the_table() -> None:

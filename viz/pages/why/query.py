@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.analysis.attention_maps import MODULES, attention_record, attentions, n_layers
+from transformer.analysis.attention_maps import (
+    ATTENTION_LABELS,
+    MODULES,
+    attention_record,
+    attentions,
+    n_layers,
+)
 from transformer.analysis.interventions.heads import HeadPlace
 from transformer.analysis.ledgers.logit import output_stack
 from viz.pages.why.asked import Asked
@@ -58,6 +64,9 @@ def _begin_with(name: str, first: HeadPlace, *, is_opened: bool) -> None:
     values = {f"{name}_{part}": value for part, value in first._asdict().items()}
     if not any(key in state for key in values):
         moves = not any(key in st.query_params for key in values)
+        if moves:  # Streamlit itself writes no value to the address that is set before a picker's first run
+            written = (ATTENTION_LABELS[first.attention], str(first.layer), str(first.head))
+            st.query_params.update(zip(values, written, strict=True))
     else:
         before: HeadPlace = state.get(known, first)
         is_untouched = tuple(state.get(key) for key in values) == before

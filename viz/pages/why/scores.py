@@ -46,8 +46,6 @@ def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
     """Draw the pickers of head, query and key."""
     opened = opened_head(asked)
     first = opened or costliest_head(asked)
-    begins_with = "the head that you opened" if opened else "the head without which the answer falls most"
-    st.caption(f"This part begins with {begins_with}: {first}. Choose any other here.")
     place, query, (beside,) = pick_query(asked, "score", [1, 1, 2, 2], first)
     record = attention_record(asked.run.trace, place.attention, place.layer)
     weights = record.weights[0, place.head, query]
@@ -61,6 +59,9 @@ def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
         key="score_key",
         default=default,
     )
+    if place == first:
+        known = "that you opened" if opened else "without which the answer falls most"
+        st.caption(f"This is the head {known}.")
     best = int(weights.argmax())
     others = f"most weight, {number(float(weights[best]), 3)}, goes to {quoted(record.key_tokens[0][best])}"
     st.markdown(
