@@ -14,7 +14,6 @@ from tests.support.crosses import full
 from tests.support.models import tiny_model
 from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
-from transformer.model.trace import Editor, Recorder
 from transformer.run import OnStep, Run, run_sentence
 from viz.run_cache import RunCache
 
@@ -140,18 +139,6 @@ def test_the_run_of_a_model_that_was_closed_meanwhile_is_not_kept(pool: ThreadPo
     assert crowd.cache.get("key", lambda: pytest.fail("it is there")) is crowd.run
 
 
-def test_the_same_key_is_computed_once() -> None:
-    cache = RunCache(10**9)
-    computed: list[int] = []
-
-    def compute() -> Run:
-        computed.append(1)
-        return run_sentence(tiny_model(), "the cat")
-
-    assert cache.get("a", compute) is cache.get("a", compute)
-    assert len(computed) == 1
-
-
 def test_the_oldest_runs_go_when_there_are_too_many_bytes() -> None:
     run = run_sentence(tiny_model(), "the cat")
     size = sum(tensor.nbytes for tensor in run.trace.values())
@@ -189,21 +176,3 @@ def test_many_people_at_once_each_get_their_own_sentence(attempt: int) -> None:
             assert run.source.words == text.split()
             assert run.trace.src_tokens[0] == (*text.split(), "<eos>")
             assert all(torch.equal(run.trace[path], expected[text].trace[path]) for path in run.trace)
-
-
-def test_one_persons_edit_never_reaches_another() -> None:
-    model = tiny_model().model
-    src, tgt = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 7]])
-    plain = model(src, tgt)
-    path = "decoder.layers.0.cross_attn.weights"
-
-    def run(edited: bool) -> torch.Tensor:
-        edits = {path: torch.zeros_like} if edited else {}
-        return model(src, tgt, tap=Editor(edits, Recorder()))
-
-    with ThreadPoolExecutor(8) as people:
-        outputs = list(people.map(run, [bool(i % 2) for i in range(64)]))
-    assert all(torch.equal(output, outputs[0]) for output in outputs[::2])
-    assert all(torch.equal(output, outputs[1]) for output in outputs[1::2])
-    assert not torch.equal(outputs[0], outputs[1])
-    torch.testing.assert_close(outputs[0], plain, atol=1e-5, rtol=0)
