@@ -71,20 +71,6 @@ def test_the_strongest_pair_is_exact_and_never_closed() -> None:
         assert values[layer, head, query, key] == pooled.high[layer, head]
 
 
-def test_a_peak_between_weak_cells_survives() -> None:
-    values = np.zeros((1, 1, 512, 512), np.float32)
-    values[0, 0, 300, 77] = 1.0
-    levels = pool_maps(values, side=64).levels[0, 0]
-    assert levels[300 // 8, 77 // 8] == TOP_LEVEL
-    assert (levels > 0).sum() == 1
-
-
-def test_closed_cells_are_told_from_small_ones() -> None:
-    values = np.zeros((1, 1, 4, 4), np.float32)
-    pooled = pool_maps(values, np.tril(np.ones((4, 4), bool)))
-    assert np.array_equal(pooled.levels[0, 0] == CLOSED_LEVEL, ~np.tril(np.ones((4, 4), bool)))
-
-
 def test_nan_and_minus_infinity_count_as_closed() -> None:
     values = random_maps()
     values[0, 0, :, 0] = np.nan
@@ -113,10 +99,6 @@ def test_blocks_cover_every_position_once_and_differ_by_at_most_one() -> None:
         sizes = np.diff(edges)
         assert sizes.min() >= 1
         assert sizes.max() - sizes.min() <= 1
-
-
-def test_short_maps_keep_every_cell() -> None:
-    assert pool_maps(random_maps(), side=64).levels.shape == (LAYERS, HEADS, QUERIES, KEYS)
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (1, 1, 0, 4)])
