@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -12,8 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.app import HOSTILE, open_app, press, texts
 from tests.pages.figures import array, assert_names_its_code, figure
+from tests.pages.views import Views
 from tests.support.kinds import KINDS
 from transformer.analysis.roles.analysis import analyze
+from transformer.analysis.roles.definitions import Role
 from transformer.analysis.roles.report import HeadReport
 from transformer.checkpoints.opening import open_model
 from viz.pages.heads.roles import _csv, ordered
@@ -72,6 +75,36 @@ def test_a_chosen_head_opens_its_sentence_on_explore(report: HeadReport) -> None
     assert (state["text"], state["target"]) == report.texts[example.text]
     assert (state["attention"], state["layer"], state["head"]) == ("cross", head.layer, head.head)
     assert state["cell"] == f"{example.query},{example.key}"
+    assert state["rows"] == "written", "as the example names its row"
+
+
+@pytest.mark.parametrize(
+    "attention, role, detail, rows",
+    [
+        ("cross", "alignment", 0, "written"),
+        ("cross", "alignment", 1, "read"),
+        ("decoder", "same", 0, "read"),
+        ("encoder", "same", 0, "written"),
+    ],
+)
+def test_explore_opens_at_the_example_s_row_under_the_example_s_name(
+    views: Views, report: HeadReport, attention: str, role: Role, detail: int, rows: str
+) -> None:
+    """A decoder's row is named by the token it reads, but by the one it writes where it aligns that token."""
+    head = next(one for one in report.heads if one.attention == attention)
+    score = replace(head.scores[role], detail=detail)
+    if detail:  # the row after the one that writes a word reads it
+        score = replace(score, examples=tuple(replace(one, query=one.query + 1) for one in score.examples))
+    changed = replace(head, learned=(role,), scores={role: score})
+    heads = tuple(changed if one is head else one for one in report.heads)
+    app = with_file(replace(report, heads=heads), **{_PLACE: f"{attention} {head.layer}.{head.head}"})
+    assert ("token that the decoder *reads*" in texts(app)) is (rows == "read")
+    press(app, "Open on Explore")
+    choice, data = views.choice("viewer"), views.data("viewer")
+    assert (choice["attention"], choice["rows"]) == (attention, rows)
+    side = data["sides"]["encoder" if attention == "encoder" else "decoder"]
+    names = side["written"] if rows == "written" and attention == "cross" else side["tokens"]
+    assert names[choice["cell"][0]] == score.examples[0].query_token
 
 
 def test_a_result_of_another_model_is_shown_but_not_opened() -> None:

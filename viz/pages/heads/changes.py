@@ -113,7 +113,7 @@ def _table(changes: Sequence[HeadChange]) -> None:
         key="heads_changes",
         columns={"head": st.column_config.TextColumn(pinned=True), **numbers},
     )
-    st.caption("What changed most is first. Tick a row to see the head below.")
+    st.caption("What changed most is first. Click a row to see the head below.")
 
 
 def _row(change: HeadChange) -> dict[str, object]:

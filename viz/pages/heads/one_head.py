@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.attention_maps import ATTENTION_LABELS
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES
 from transformer.analysis.roles.definitions import DEFINITIONS, Role
 from transformer.analysis.roles.report import Example, HeadReport, HeadRoles, RoleScore
 from viz.figures.labels import visible, visible_in_full
@@ -46,8 +46,14 @@ def draw_head(report: HeadReport, head: HeadRoles) -> None:
         st.caption(f"To open these sentences, choose the model {name} in the sidebar.")
     elif report.model != current_model().name:
         st.caption(f"This result is of {name}; its sentences open in the model chosen in the sidebar.")
+    rows = _rows(head, role)
+    if fits and rows == "read":
+        st.caption(
+            "A row is named by the token that the decoder *reads* there: from it the head looks while the "
+            "next token is chosen. Explore opens at this row, under this name."
+        )
     for place, example in enumerate(head.scores[role].examples):
-        _example(report, head, example, place, opens=fits)
+        _example(report, head, example, rows, place, opens=fits)
 
 
 def _scores(head: HeadRoles) -> pd.DataFrame:
@@ -75,9 +81,18 @@ def _detail(role: Role, score: RoleScore) -> str:
     return ""
 
 
-def _example(report: HeadReport, head: HeadRoles, example: Example, place: int, *, opens: bool) -> None:
+def _rows(head: HeadRoles, role: Role) -> str:
+    """What names a row in the examples, as in `Choice`: in a decoder the token read, or the one it aligns."""
+    is_encoder = MODULES[head.attention][0] == "encoder"
+    writes = role == "alignment" and not head.scores[role].detail
+    return "written" if is_encoder or writes else "read"
+
+
+def _example(
+    report: HeadReport, head: HeadRoles, example: Example, rows: str, place: int, *, opens: bool
+) -> None:
     source, target = report.texts[example.text]
-    choice = Choice(head.attention, head.layer, head.head, cell=(example.query, example.key))
+    choice = Choice(head.attention, head.layer, head.head, cell=(example.query, example.key), rows=rows)
 
     def prepare() -> None:
         use_sentence(boxes_of(current_model()), source, target)

@@ -120,7 +120,7 @@ def _table(report: HeadReport, rows: Sequence[HeadRoles]) -> None:
     pick_row(roles_table(report, rows), rows, choose_head, key="heads_table", columns=columns)
     with st.container(horizontal=True):
         st.caption(
-            "Click a column's name to sort, tick a row to see the head below. “none” is an answer: no role "
+            "Click a column's name to sort, a row to see the head below. “none” is an answer: no role "
             "exceeds what random weights and position give.",
             width="stretch",
         )

@@ -1,4 +1,4 @@
-"""A figure whose points can be clicked, and a table whose rows can."""
+"""A figure whose points can be clicked, and a table whose cells can."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def pick_row(
     key: str,
     columns: dict[str, Any],
 ) -> None:
-    """Draw a table with one row per item; `choose` is called with the clicked item, from a callback."""
+    """Draw a table with one row per item; `choose` is called from a callback, with a clicked row's item."""
 
     def clicked() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
-        if rows:
-            choose(items[rows[0]])
+        cells = st.session_state[key]["selection"]["cells"]
+        if cells:
+            choose(items[cells[0][0]])
 
     st.dataframe(
         table,
@@ -78,6 +78,6 @@ def pick_row(
         hide_index=True,
         height=390,
         on_select=clicked,
-        selection_mode="single-row",
+        selection_mode="single-cell",  # a row itself is selected by its checkbox only
         column_config=columns,
     )
