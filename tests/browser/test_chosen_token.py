@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -11,6 +13,8 @@ from tests.browser.headlight import TOY, attention, choice, settle, visit
 SOURCE = "yesterday i saw a raccoon."
 TARGET = ["ieri", "ho", "visto", "un", "procione", "."]
 RACCOON, PROCIONE = 4, TARGET.index("procione")
+HIGHEST = 330
+"""Pixels above the pictures at most, in a window of 1400 x 900."""
 
 
 @pytest.fixture
@@ -37,6 +41,18 @@ def read(page: Page, position: int) -> Locator:
 def expect_in_address(page: Page, cell: str | None) -> None:
     """Wait until the address has this cell; None for no cell."""
     page.wait_for_function("cell => new URLSearchParams(location.search).get('cell') === cell", arg=cell)
+
+
+def why(page: Page, word: str = "") -> Locator:
+    """The button that asks why the model wrote a word, or any word."""
+    name = f"Why “\u2068{word}\u2069”?" if word else re.compile("^Why “")
+    return page.get_by_role("button", name=name)
+
+
+def top_of_pictures(page: Page) -> float:
+    box = attention(page).locator("canvas").filter(visible=True).first.bounding_box()
+    assert box is not None
+    return box["y"]
 
 
 def expect_chosen(page: Page, position: int) -> None:
@@ -98,3 +114,46 @@ def test_the_chosen_token_is_that_of_one_token_in_every_head(explored: Page) -> 
     choose(view, "Token", "2")
     expect(written(page, TARGET[2])).to_have_attribute("aria-pressed", "true")
     settle(page)
+
+
+@pytest.mark.parametrize("width, height", [(1400, 900), (400, 800)])
+def test_the_chosen_word_is_asked_about_next_to_it_and_nothing_moves(
+    page: Page, app_url: str, width: int, height: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page, app_url)
+    top = top_of_pictures(page)
+    assert width < 1400 or top <= HIGHEST
+    for token, word in (("la", "la"), ("attra", "attraversato"), ("<eos>", "<eos>")):
+        written(page, token).click()
+        expect(why(page, word)).to_be_in_viewport(ratio=1)
+        assert why(page, word).evaluate("button => button.scrollWidth <= button.clientWidth"), "all of it"
+        assert top_of_pictures(page) == top
+    settle(page)
+    assert top_of_pictures(page) == top
+
+
+def test_by_keyboard_from_a_word_to_the_page_why_and_back(explored: Page) -> None:
+    page = explored
+    written(page, "procione").click()
+    expect_in_address(page, f"{PROCIONE},{choice(page)['cell'][1]}")
+    settle(page)
+    page.keyboard.press("Tab")
+    expect(why(page, "procione")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Why this word?")).to_be_visible()
+    expect(page.get_by_role("radio", name="procione")).to_be_checked()
+    settle(page)
+    page.go_back()
+    expect(why(page, "procione")).to_be_visible()
+
+
+def test_a_token_that_is_no_word_of_the_output_is_not_asked_about(explored: Page) -> None:
+    page = explored
+    expect(why(page)).to_be_visible()
+    choose(attention(page), "Which attention", "encoder")
+    read(page, RACCOON).click()
+    expect(read(page, RACCOON)).to_contain_class("chosen")
+    expect(why(page)).to_have_count(0)
+    written(page, "visto").click()
+    expect(why(page, "visto")).to_be_visible()

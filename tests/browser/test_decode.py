@@ -38,6 +38,18 @@ def test_a_person_walks_a_branch_goes_on_from_it_and_back(page: Page, app_url: s
     expect(tree.locator(".hl-ranking .word").first).to_have_text("ieri ho visto un procione.")
 
 
+def test_a_word_of_the_search_is_asked_about_next_to_the_tree(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    tree = decode(page, app_url, "&text=yesterday+i+saw+a+raccoon.")
+    tree.locator("g.node", has_text="procione").first.click()
+    ask = tree.get_by_role("button", name="Why “\u2068procione\u2069”?")
+    expect(ask).to_be_in_viewport(ratio=1)
+    settle(page)
+    ask.click()
+    expect(page.get_by_role("heading", name="Why this word?")).to_be_visible()
+    expect(page.get_by_role("radio", name="procione")).to_be_checked()
+
+
 @pytest.mark.slow
 def test_heads_follow_the_step_and_open_large(page: Page, app_url: str) -> None:
     tree = decode(page, app_url)

@@ -162,6 +162,7 @@ def test_the_keyboard_reaches_everything(page: Page, path: Path) -> None:
         page.keyboard.press("Tab")
         reached.append(page.evaluate(NAME_OF_FOCUSED))
     assert {"Which attention", "Lines", "Layer", "Head", "Numbers in the cells"} <= set(reached)
+    assert not any("Why" in name for name in reached), "a page that could answer is not in the file"
     for stage in ("Cross-attention of every layer and head", "Cross-attention, layer 2, head 1"):
         assert any(name.startswith(stage) for name in reached), stage
 

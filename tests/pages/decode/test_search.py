@@ -12,7 +12,7 @@ from tests.support.models import tiny_subword_model
 from transformer.checkpoints.folder import save_model
 from transformer.checkpoints.opening import open_model
 from transformer.checkpoints.places import MODELS
-from viz.components.beam_tree import Chosen, GoOn
+from viz.components.beam_tree import AskWhy, Chosen, GoOn
 from viz.components.next_tokens import TokenChoice
 
 
@@ -30,6 +30,21 @@ def test_first_visit_shows_the_whole_search_and_a_chosen_place_is_in_the_address
     views.select(app, "beam_tree", Chosen(5))
     assert app.query_params["beam_node"] == "5"
     assert views.data("beam_tree")["selected"] == 5
+
+
+def test_why_the_model_wrote_a_node_s_word_is_asked_about_the_branch_through_it(views: Views) -> None:
+    tree = tree_of()
+    second = tree.path(tree.leaves[1])
+    node = next(node for node, best in zip(second, tree.path(tree.leaves[0]), strict=False) if node != best)
+    app = open_decode(beam_node=str(node.index))
+    word = open_model("toy-en-it").target.token(node.token_id)
+    assert views.data("beam_tree")["word"] == word
+    views.select(app, "beam_tree", AskWhy(node.index - 1))
+    assert app.title[0].value == "Decode", "only about the chosen node"
+    views.select(app, "beam_tree", AskWhy(node.index))
+    assert app.title[0].value == "Why this word?"
+    assert app.session_state["target"] == views.data("beam_tree")["hypotheses"][1]["text"]
+    assert app.button_group(key="why_word").value == node.position - 1
 
 
 def test_the_address_opens_the_search_and_another_search_forgets_the_place(views: Views) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from tests.pages.app import texts
+from tests.pages.app import press, texts
 from tests.pages.decode.page import RIGHT, SENTENCE, open_decode, tree_of
 from tests.pages.views import Views
 from transformer.checkpoints.opening import open_model
@@ -97,6 +98,18 @@ def test_a_chosen_head_opens_on_explore(views: Views) -> None:
     assert choice["measure"] == "scores"
     sides = views.data("viewer")["sides"]
     assert len(sides["decoder"]["tokens"]) > 1, "of the whole target"
+
+
+@pytest.mark.parametrize("section", ["Attention", "Next token"])
+def test_why_the_model_wrote_the_word_of_a_step_is_asked_next_to_the_steps(section: str) -> None:
+    tree = tree_of()
+    node = tree.path(tree.leaves[0])[4]
+    app = open_decode(section, beam_node=str(node.index))
+    word = open_model("toy-en-it").target.token(node.token_id)
+    press(app, f"Why “{word}”?")
+    assert app.title[0].value == "Why this word?"
+    assert app.text_input(key="target").value == RIGHT
+    assert app.button_group(key="why_word").value == 3
 
 
 def test_what_is_chosen_on_decode_moves_nothing_on_explore(views: Views) -> None:

@@ -49,6 +49,7 @@ class AttentionViewer extends View {
   /** @param {HTMLElement} root @param {import("../shared/shell.js").Host} host */
   constructor(root, host) {
     super(root, host);
+    this.host = host;
     this.selection = new Selection((choice) => {
       this.reported.push({ text: JSON.stringify(choice), at: Date.now() });
       host.select(choice);
@@ -60,7 +61,10 @@ class AttentionViewer extends View {
     });
     this.bars = new Bars(change);
     this.panels = new Panels(change);
-    this.output = new OutputLine((position) => this.chooseToken({ stack: "decoder", position }));
+    this.output = new OutputLine(
+      (position) => this.chooseToken({ stack: "decoder", position }),
+      (word) => this.askWhy(word),
+    );
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.release(event);
   }
 
@@ -129,6 +133,13 @@ class AttentionViewer extends View {
     if (this.choice && token.position < tokens.length) this.change(choosing(this.run, this.choice, token));
   }
 
+  /** Leave for the question why the model wrote a word. @param {number} word its index */
+  askWhy(word) {
+    // With the choice, which may not have been reported yet: a component reports one thing per run of the page.
+    this.selection.forget();
+    this.host.select({ ...this.choice, why: word });
+  }
+
   /** Escape frees the page's chosen token, unless it means something else where the focus is. @param {KeyboardEvent} event */
   release(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !this.holdsToken) return;
@@ -161,7 +172,9 @@ class AttentionViewer extends View {
     const [encoder, decoder] = /** @type {const} */ (["encoder", "decoder"]).map((stack) =>
       chosenIn(run, choice, stack),
     );
-    this.output.show(run, data.output, decoder);
+    this.output.show(run, data, decoder);
+    const { why } = data;
+    this.output.offer(why, why && choice.cell ? chosenIn(run, choice, why.stack) : undefined);
     this.bars.show(run, choice, this.width);
     const cell = this.panels.show(run, choice, data);
     if (this.holdsToken)

@@ -57,6 +57,7 @@
  * @property {boolean} grid whether all heads are shown at a glance
  * @property {boolean} detail whether the arithmetic of a cell is shown
  * @property {import("./output.js").Output} [output] shown above the pictures
+ * @property {import("./output.js").Why} [why] the words that a page can be asked about
  * @property {Partial<Record<string, string>>} [look_for] what to look for in each attention
  * @property {Record<string, import("./cell/step.js").Link>} [terms] those that are explained where they stand
  */

@@ -62,7 +62,14 @@ class GoOn:
     node: int
 
 
-TreeSelection: TypeAlias = Chosen | GoOn
+@dataclass(frozen=True)
+class AskWhy:
+    """A request to be shown why the model wrote this node's word."""
+
+    node: int
+
+
+TreeSelection: TypeAlias = Chosen | GoOn | AskWhy
 
 _VIEW = ClientView("beam_tree")
 
@@ -75,6 +82,7 @@ def beam_tree(
     cuts: Sequence[float | None],
     more: Sequence[int],
     selected: int,
+    word: str = "",
     colors: Theme,
     key: str,
     title: str = "The search",
@@ -95,6 +103,7 @@ def beam_tree(
         cuts: for each depth the score below which all candidates were pruned; None if there is none.
         more: for each depth the number of pruned candidates that are not among the nodes.
         selected: the chosen node. The view follows its changes; the user's own choice takes effect at once.
+        word: the chosen node's word, if the user may ask why the model wrote it.
         title: a name for screen readers.
         on_select: called with the choice or the request, before the run that it starts.
 
@@ -115,6 +124,7 @@ def beam_tree(
         "cuts": list(cuts),
         "more": list(more),
         "selected": selected,
+        "word": brief(word),
         "nodes": [vars(node) | {"token": brief(node.token)} for node in nodes],
         "hypotheses": list(map(vars, hypotheses)),
     }
@@ -122,6 +132,8 @@ def beam_tree(
     def parse(value: JSON) -> TreeSelection:
         if "go_on" in value:
             return GoOn(index(value["go_on"], len(nodes)))
+        if "why" in value:
+            return AskWhy(index(value["why"], len(nodes)))
         return Chosen(index(value["node"], len(nodes)))
 
     _VIEW.mount(pack_frame(data, {}), key=key, parse=parse, on_select=on_select)

@@ -3,7 +3,7 @@
 
 import { forStreamlit, mounting } from "../mount.js";
 import { fontOf, penOf } from "../shared/canvas.js";
-import { namedButton } from "../shared/controls.js";
+import { askButton, namedButton } from "../shared/controls.js";
 import { div, h, span, svg } from "../shared/dom.js";
 import { clamp, format, percent } from "../shared/numbers.js";
 import { KEY_DELAY } from "../shared/selection.js";
@@ -19,6 +19,7 @@ import style from "./style.css";
  * @property {(number | null)[]} cuts for each depth the score below which all candidates were pruned
  * @property {number[]} more for each depth the number of pruned candidates not drawn
  * @property {number} selected
+ * @property {string} word the selected node's, if it can be asked why the model wrote it
  * @property {import("./layout.js").TreeNode[]} nodes
  * @property {{node: number, text: string, score: number}[]} hypotheses
  */
@@ -55,6 +56,7 @@ class BeamTree extends StageView {
   forth = namedButton("▶", "one step on", () => this.goTo(this.step + 1));
   slider = h("input", { type: "range", step: 1, "aria-label": "step of the search" });
   summary = h("output");
+  ask = askButton();
   details = div("hl-node");
   ranking = div("hl-ranking");
 
@@ -62,7 +64,7 @@ class BeamTree extends StageView {
     this.stage.className = "hl-tree";
     this.slider.oninput = () => this.goTo(Number(this.slider.value));
     const slider = h("label", { class: "hl-step-slider" }, this.slider);
-    const bar = div("hl-bar", this.back, slider, this.forth, this.summary);
+    const bar = div("hl-bar", this.back, slider, this.forth, this.summary, this.ask.button);
     const entries = KINDS.map(([kind, text]) =>
       span("hl-legend-entry", span(`hl-swatch ${kind}`), span("", text)),
     );
@@ -209,6 +211,9 @@ class BeamTree extends StageView {
     this.forth.disabled = step >= at.last;
     this.summary.textContent = `${stepName(step)} (the last is ${at.last - 1})`;
     this.describe();
+    const { selected, word } = data;
+    // Python answers a choice with its word.
+    this.ask.offer(selected === chosen ? word : "", () => this.selection.report({ why: chosen }));
     for (const [i, row] of this.rows.entries()) {
       row.setAttribute("aria-pressed", String(data.hypotheses[i].node === this.leaf));
     }

@@ -20,6 +20,8 @@ const SETTLED_MILLISECONDS = 300;
 /** Streamlit sends a component's report from a timer: a link followed before it fires would be overtaken. */
 const TOLD_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 10_000;
+/** A run that leaves the page clears the address, and is over for a moment before the next page is there. */
+const LEAVING_MILLISECONDS = 200;
 
 const links = () => [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(LINK))];
 
@@ -56,6 +58,7 @@ class Navigation {
   isCovered = false;
   /** The address of the current page, before leaving it changes the address. */
   whole = location.href;
+  settled = 0;
   push = history.pushState.bind(history);
   replace = history.replaceState.bind(history);
 
@@ -117,12 +120,16 @@ class Navigation {
 
   onState() {
     plainLists();
+    clearTimeout(this.settled);
     if (!isIdle()) return;
     if (this.followed) {
       setTimeout(() => this.again(), SETTLED_MILLISECONDS);
       return;
     }
-    this.whole = location.href;
+    const settle = () => {
+      this.whole = location.href;
+    };
+    this.settled = Number(setTimeout(settle, LEAVING_MILLISECONDS));
     if (this.isCovered) uncoverPage();
     this.isCovered = false;
   }

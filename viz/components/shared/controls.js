@@ -3,9 +3,25 @@
 
 import { div, h, span } from "./dom.js";
 import { percent, sum } from "./numbers.js";
+import { quoted } from "./words.js";
 
 /** @param {string} text @param {string} name what it does @param {() => void} onclick */
 export const namedButton = (text, name, onclick) => h("button", { "aria-label": name, onclick }, text);
+
+/** The way to the question why the model wrote a word. It keeps its room while there is no word to ask about. */
+export function askButton() {
+  const button = h("button", { class: "hl-ask" });
+  /** @param {string} word "" for none @param {() => void} onclick */
+  const offer = (word, onclick) => {
+    const label = `Why ${quoted(word)}?`;
+    button.style.visibility = word ? "" : "hidden";
+    button.textContent = label;
+    button.title = `${label} Which heads and which words it depends on`;
+    button.onclick = onclick;
+  };
+  offer("", () => {});
+  return { button, offer };
+}
 
 /**
  * A row of buttons, one of which is pressed.

@@ -14,9 +14,9 @@ from transformer.loaded import GenerationSettings
 from transformer.model_input import no_repeat_ngram_size
 from transformer.run import Run
 from viz.address import remembered, whole_numbers
-from viz.components.beam_tree import Chosen, TreeSelection, beam_tree
+from viz.components.beam_tree import AskWhy, Chosen, TreeSelection, beam_tree
 from viz.figures.labels import visible, visible_in_full
-from viz.pages.decode.heads import draw_heads
+from viz.pages.decode.heads import draw_heads, word_of
 from viz.pages.decode.sampling import draw_sampling
 from viz.pages.decode.session import (
     ALPHA,
@@ -34,6 +34,7 @@ from viz.pages.decode.session import (
 from viz.pages.decode.tree import draw_tree
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.sentence import SentenceRun, run_or_warn
+from viz.pages.shared.why_button import leave_if_asked, why_button
 from viz.widgets import follow_default, pick, set_choice
 
 BEAM_SIZES = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -82,7 +83,9 @@ def next_token_section(sentence: SentenceRun) -> None:
 
     def draw(found: Found, node: BeamNode) -> None:
         path = found.tree.path(node.index)
-        draw_sampling(sentence, _run_through(found, node), path, found.search.prefix, found.limit)
+        run = _run_through(found, node)
+        why_button(*word_of(sentence, run, node), key="why_next_token")
+        draw_sampling(sentence, run, path, found.search.prefix, found.limit)
 
     _at_step(sentence, draw)
 
@@ -224,11 +227,15 @@ def _prefix_line(sentence: SentenceRun, search: Search) -> None:
 
 
 def _tree(sentence: SentenceRun, found: Found) -> None:
-    tree = found.tree
+    tree, chosen = found.tree, _chosen_node(found)
     drawn = draw_tree(tree, sentence.loaded.target, beam_size=found.search.beam_size, limit=found.limit)
+    word, ask = word_of(sentence, _run_through(found, chosen), chosen)
 
     def choose(selection: TreeSelection) -> None:
-        if isinstance(selection, Chosen):
+        if isinstance(selection, AskWhy):
+            if selection.node == chosen.index:
+                ask()
+        elif isinstance(selection, Chosen):
             set_choice(_NODE, str(selection.node))
         elif drawn.nodes[selection.node].is_open:
             search_after([node.token_id for node in tree.path(selection.node)[1:]])
@@ -239,12 +246,14 @@ def _tree(sentence: SentenceRun, found: Found) -> None:
         given=tree.n_given,
         cuts=drawn.cuts,
         more=drawn.more,
-        selected=_chosen_node(found).index,
+        selected=chosen.index,
+        word=word,
         colors=sentence.theme,
         key="beam_tree",
         title="The beam search",
         on_select=choose,
     )
+    leave_if_asked()
     computed_by(search_step_by_step)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
-from transformer.analysis.attention_maps import MODULES, attention_record, attentions, n_layers
+from transformer.analysis.attention_maps import attention_record, attentions, n_layers
 from transformer.model.attention import scaled_dot_product_attention
 from viz.pages.explore.in_and_out import output_of
 from viz.pages.explore.saving import figure, file_name, save_view
@@ -17,9 +18,8 @@ from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import save_menu
 from viz.pages.shared.model_words import goes_into_italian
 from viz.pages.shared.sentence import SentenceRun
-from viz.pages.shared.why_button import why_button
+from viz.pages.shared.why_button import ask_why, leave_if_asked, words_for_viewer
 from viz.session import RunKey, load_model, run_of
-from viz.viewer.choice import Choice
 from viz.viewer.viewer_run import ViewerRun, view_run
 
 BEFORE = "the run before"
@@ -37,13 +37,14 @@ def attention_section(sentence: SentenceRun) -> None:
         viewed,
         key="viewer",
         output=output_of(sentence),
+        why=words_for_viewer(sentence, run),
+        on_why=partial(ask_why, sentence),
         look_for={
             name: look_for(name, sentence.unit, into_italian=into_italian) for name in viewed.attentions
         },
     )
+    leave_if_asked()
     with st.container(horizontal=True, horizontal_alignment="right"):
-        with st.container(width="content"):
-            why_button(sentence, run, _written_at(choice), key="why_explore")
         with st.container(width="content"):
             save_view(sentence, viewed, choice)
         with st.container(width="content"):
@@ -52,11 +53,6 @@ def attention_section(sentence: SentenceRun) -> None:
             scaled_dot_product_attention, attention_record(run.trace, choice.attention, choice.layer).path
         )
     prose(what(choice, viewed, sentence.unit, sentence.config.kind))
-
-
-def _written_at(choice: Choice) -> int | None:
-    """The row of the chosen cell, where a decoder writes; None if another stack looks there."""
-    return choice.cell[0] if choice.cell and MODULES[choice.attention][0] == "decoder" else None
 
 
 def _before(sentence: SentenceRun) -> dict[str, Callable[[], ViewerRun]]:

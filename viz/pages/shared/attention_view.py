@@ -6,7 +6,7 @@ the same choice stay in step.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,7 @@ def viewer(
     first: Choice | None = None,
     owner: Hashable = None,
     views: Sequence[str] = VIEWS,
+    on_why: Callable[[JSON], None] = lambda _: None,
     **options: Any,
 ) -> Choice:
     """Draw the viewer of a run and return its choice. To be called in a fragment.
@@ -53,6 +54,8 @@ def viewer(
             run shown. It is kept for later ones, so that of two sentences only the words differ.
         owner: what a chosen cell belongs to; the cell is dropped when it changes.
         views: the views to offer.
+        on_why: called with the index of a word in the option "why" that the user asks about, before the run
+            that it starts.
         options: further arguments of `viz.viewer.frames.run_frame`.
     """
     default = first or default_choice(viewed)
@@ -70,6 +73,8 @@ def viewer(
     def choose(value: JSON) -> None:
         if isinstance(value, dict):
             keep(read_choice(value, viewed, first, views), prefix)
+            if "why" in value:
+                on_why(value["why"])
 
     def fetch(value: JSON) -> None:
         if isinstance(value, list):
