@@ -180,3 +180,35 @@ def test_a_section_chosen_further_down_begins_at_its_start(page: Page, app_url: 
     expect(menu).to_be_in_viewport()
     open_section(page, "Residual stream")
     expect(page.get_by_role("heading", name="The residual stream along the layers")).to_be_in_viewport()
+
+
+PATCHED = "why?model=toy-en-it&text=the small black cats do not like the cold water.&word=2&section=Patch"
+DIVIDED = PATCHED.replace("Patch", "Sums&score_by=head&score_layer=1")
+LEAST_SPACING = """
+(labels) => {
+  const boxes = labels.map((label) => label.getBoundingClientRect());
+  const middles = boxes.map(({ left, width }) => left + width / 2).sort((a, b) => a - b);
+  return Math.min(...middles.slice(1).map((x, index) => x - middles[index]));
+}
+"""
+
+
+@pytest.mark.slow
+def test_on_a_phone_the_chosen_section_is_in_view_and_pictures_can_be_read(page: Page, app_url: str) -> None:
+    """Numbers that would be tiny are left out; labels that would overlap are in a picture that scrolls."""
+    page.set_viewport_size({"width": 400, "height": 850})
+    visit(page, f"{app_url}/{PATCHED}")
+    menu = page.locator(".st-key-section_menu")
+    expect(menu.get_by_role("radio", name="Patch")).to_be_in_viewport(ratio=1)
+    numbers = page.locator(".st-key-why_patches .heatmap-label text")
+    expect(numbers).not_to_have_count(0)
+    expect(numbers.filter(visible=True)).to_have_count(0)
+    open_section(page, "Heads")
+    expect(menu.get_by_role("radio", name="Heads")).to_be_in_viewport(ratio=1)
+    visit(page, f"{app_url}/{DIVIDED}")
+    labels = page.locator(".st-key-why_score .xtick text")
+    expect(labels).not_to_have_count(0)
+    assert labels.evaluate_all(LEAST_SPACING) >= 14, "labels of this height have room"
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    visit(page, f"{app_url}/{PATCHED}")
+    expect(numbers.filter(visible=True)).not_to_have_count(0)

@@ -70,7 +70,7 @@ def page_helpers(key: str) -> str:
     - Back and Forward go from visit to visit, and no click overtakes a page link (``navigation.js``).
     - On a phone the sidebar closes once a page is chosen (``navigation.js``).
     - Wide formulas are drawn smaller or scroll, and the Tab key reaches those (``formula_stops.js``).
-    - A chosen section begins at its start (``section_menu.js``).
+    - A chosen section begins at its start, and its button is in view (``section_menu.js``).
     - Streamlit's script for charts is loaded before the first chart (``chart_script.js``).
     - Terms show their explanation (``terms.js``), and keys step through a lesson (``lesson_keys.js``).
     - A lone surrogate, which a broken paste leaves, becomes U+FFFD (``whole_characters.js``).
