@@ -83,7 +83,7 @@ def _bars(asked: Asked, ledger: LogitLedger) -> None:
     labels, sums = logit_sums(ledger, asked.run, stack, row, division, sublayer)
     best = int(np.abs(sums).argmax())
     st.markdown(
-        f"The longest bar is {quoted(labels[best])} with {number(float(sums[best]), 2)}. "
+        f"The longest bar is {quoted(labels[best])} ({number(float(sums[best]), 2)}). "
         f"All bars together: {number(float(sums.sum()), 4)}."
     )
     show(

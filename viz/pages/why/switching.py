@@ -180,11 +180,11 @@ def _compare(asked: Asked, edits: Mapping[str, Edit]) -> None:
                 labels,
                 theme=asked.theme,
                 quantity="change of log-probability (nats)",
-                axis="word of the output as it is",
+                axis="word of the original output",
             ),
             name="switched-off",
-            caption="How much more probable each word of the output as it is becomes, after the same earlier "
-            "words. Below 0 it becomes less probable.",
+            caption="How the log-probability of each word of the original output changes, with the same "
+            "words before it. Below 0 it becomes less probable.",
             key="why_switched",
         )
     computed_by(outcomes)
