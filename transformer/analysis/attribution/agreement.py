@@ -38,9 +38,3 @@ def agreement(scores: Scores, reference: Scores, *, seed: int = 0) -> Agreement:
     return Agreement(
         kendall(scores, reference), rank_correlation(scores, reference), (float(low), float(high))
     )
-
-
-def auroc(positive: Scores, negative: Scores) -> float:
-    """Probability that a positive case scores above a negative one; ties count half (Hanley, McNeil 1982)."""
-    differences = positive[:, None] - negative[None]
-    return float((differences > 0).mean() + (differences == 0).mean() / 2)

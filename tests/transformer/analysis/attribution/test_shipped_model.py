@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import headlight
-from transformer.analysis.attribution.agreement import auroc
+from tests.support.auroc import auroc
 from transformer.analysis.attribution.source_share import SourceShare, source_share
 from transformer.analysis.interventions.knock_outs import word_effects
 from transformer.analysis.interventions.questions import Question, logit_row, word_questions

@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.support.auroc import auroc
 from tests.transformer.analysis.circuits.compiled import (
     N_DECOYS,
     N_UNREAD,
@@ -28,12 +29,6 @@ from transformer.errors import EditError
 
 OUTSIDE = 1e-4
 """Largest effect of a head outside the circuit."""
-
-
-def auroc(inside: Tensor, outside: Tensor) -> float:
-    """Probability that a head of the circuit is ranked above one outside it; a tie counts half."""
-    difference = inside[:, None] - outside[None]
-    return float(((difference > 0).double() + 0.5 * (difference == 0).double()).mean())
 
 
 def assert_found(effects: Tensor, circuit: set[tuple[int, int]], ignored: set[tuple[int, int]]) -> None:
