@@ -12,7 +12,7 @@ import torch
 
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
-from transformer.analysis.interventions.heads import Switch, head_effects, head_places
+from transformer.analysis.interventions.heads import Ablation, Switch, head_effects, head_places
 from transformer.analysis.interventions.questions import word_questions
 from transformer.analysis.receipts.answering import answer
 from transformer.analysis.receipts.receipt import Inquiry, Receipt, ReceiptError
@@ -55,12 +55,15 @@ def test_a_receipt_read_from_its_file_gives_the_same_numbers(inquiry: Inquiry) -
     assert other.difference(read) > 1e-4
 
 
-def test_the_numbers_are_those_of_the_heads() -> None:
+@pytest.mark.parametrize("how", ["zero", "mean"])
+def test_the_numbers_are_those_of_the_heads(how: Ablation) -> None:
+    """A mean over the sentence itself is one over the run with the typed target, not over a generated one."""
     loaded = tiny_model()
-    receipt = answer(loaded, Inquiry("heads", "zero", TEXT, "ho visto il cane", word="cane", rival=""))
-    run = run_sentence(loaded, TEXT, "ho visto il cane")
+    target = "ho visto il cane"
+    receipt = answer(loaded, Inquiry("heads", how, TEXT, target, word="cane", rival="", reference=(TEXT,)))
+    run = run_sentence(loaded, TEXT, target)
     question = next(one for one in word_questions(loaded, run) if one.label == "cane")
-    effects = head_effects(loaded, run, [question], Switch(loaded, "zero"))[:, 0]
+    effects = head_effects(loaded, run, [question], Switch(loaded, how, [run]))[:, 0]
     assert receipt.effects == pytest.approx(effects.tolist(), abs=1e-6)
     assert receipt.names == tuple(map(str, head_places(loaded.model.config)))
     assert receipt.baseline == pytest.approx(np.log(run.steps[3].probability), abs=1e-5)

@@ -17,7 +17,8 @@ from transformer.analysis.interventions.direct import direct_effects
 from transformer.analysis.interventions.heads import Ablation, Switch, head_effects, head_places
 from transformer.analysis.interventions.knock_outs import N_DRAWS, KnockOut, input_words, word_effects
 from transformer.analysis.interventions.outcomes import OnProgress
-from transformer.analysis.interventions.patching import Direction, patch_grid, places, run_pair
+from transformer.analysis.interventions.patch_places import place_named
+from transformer.analysis.interventions.patching import Direction, patch_grid, run_pair
 from transformer.analysis.interventions.questions import Question, asked_question, suppressed_ids
 from transformer.analysis.ledgers.logit import logit_ledger
 from transformer.analysis.ranks import mean_interval
@@ -136,18 +137,19 @@ def _of_outputs(
     )
 
 
-def _switch(loaded: LoadedModel, inquiry: Inquiry) -> Switch:
+def _switch(loaded: LoadedModel, inquiry: Inquiry, run: Run | None = None) -> Switch:
+    """The ablation; the sentence asked about, as a reference, is the run itself with its typed target."""
     texts = inquiry.reference if inquiry.how != "zero" else ()
     if inquiry.how != "zero" and not texts:
         raise EditError(f"“{inquiry.how}” needs other sentences, whose outputs it takes: give at least one.")
-    runs = [run_sentence(loaded, one) for one in texts]
+    runs = [run if run and one == inquiry.text else run_sentence(loaded, one) for one in texts]
     return Switch(loaded, cast("Ablation", inquiry.how), runs, inquiry.seed)
 
 
 def _heads(
     loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
 ) -> _Found:
-    switch = _switch(loaded, inquiry)
+    switch = _switch(loaded, inquiry, run)
     effects = head_effects(loaded, run, [question], switch, on_progress)[:, 0].numpy()
     names = list(map(str, head_places(loaded.model.config)))
     return _Found(names, effects, f"fall of {_asked(question)}", head_effects, switch.n_draws)
@@ -156,7 +158,7 @@ def _heads(
 def _direct(
     loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
 ) -> _Found:
-    switch = _switch(loaded, inquiry)
+    switch = _switch(loaded, inquiry, run)
     effects = direct_effects(loaded, run, [question], switch, on_progress)[:, 0].numpy()
     known = np.flatnonzero(~np.isnan(effects))
     every = head_places(loaded.model.config)
@@ -205,15 +207,11 @@ def _patches(
     loaded: LoadedModel, run: Run, question: Question, inquiry: Inquiry, on_progress: OnProgress | None
 ) -> _Found:
     config = loaded.model.config
-    known = {str(place): place for place in places(config)}
-    if inquiry.place not in known:
-        raise EditError(f"There is no {inquiry.place!r} to patch: choose one of {', '.join(known)}.")
-    place = known[inquiry.place]
+    place = place_named(config, inquiry.place)
     pair = run_pair(loaded, run, inquiry.other, question)
     grid = patch_grid(loaded, pair, place, cast("Direction", inquiry.how), on_progress)
-    column = "head" if place.by_head else "position"
     names = [
-        f"{row}, {column} {index}"
+        f"{row}, {place.axes[1]} {index}"
         for row in place.row_labels(config)
         for index in range(grid.shares.shape[1])
     ]
