@@ -14,7 +14,8 @@ from transformer.analysis.interventions.heads import (
     head_effects,
     head_places,
 )
-from transformer.analysis.interventions.patching import Direction, patch_grid, places, run_pair
+from transformer.analysis.interventions.patch_places import place_named, places
+from transformer.analysis.interventions.patching import Direction, patch_grid, run_pair
 from transformer.analysis.interventions.questions import NEXT_BEST, Question, asked_question
 from transformer.analysis.ledgers.logit import logit_ledger, output_stack
 from transformer.analysis.ledgers.score import score_ledger
@@ -93,7 +94,7 @@ def plot_patches(
     word: str | int = "",
     *,
     rival: str = "",
-    what: int = 0,
+    place: str = "",
     direction: Direction = "noising",
     theme: ThemeName = "light",
 ) -> go.Figure:
@@ -103,18 +104,18 @@ def plot_patches(
         run, word: as in `headlight.why`.
         other: a sentence of as many tokens.
         rival: a word to compare with; by default the one that the other run prefers.
-        what: index in `transformer.analysis.interventions.patching.places`: 0 is the first stack's residual
-            stream.
+        place: what is patched, as in `headlight.why`; by default the first stack's residual stream.
         direction: "noising" or "denoising".
         theme: "light" or "dark".
 
     Raises:
-        headlight.EditError: the two answers differ too little.
+        headlight.EditError: the two answers differ too little, or the model has no such place.
         headlight.SentenceError: the two sentences can't be patched.
     """
     config = run.model.model.config
     pair = run_pair(run.model, run.computed, other, _question(run, word, rival))
-    grid = patch_grid(run.model, pair, places(config)[what], direction)
+    patched = place_named(config, place) if place else places(config)[0]
+    grid = patch_grid(run.model, pair, patched, direction)
     return patch_figure(pair, grid, config, theme=palette(theme))
 
 

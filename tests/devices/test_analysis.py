@@ -37,7 +37,8 @@ from transformer.analysis.interventions.heads import (
     head_places,
 )
 from transformer.analysis.interventions.knock_outs import KNOCK_OUTS, input_stack, word_effects
-from transformer.analysis.interventions.patching import DIRECTIONS, Pair, patch_grid, places, run_pair
+from transformer.analysis.interventions.patch_places import places
+from transformer.analysis.interventions.patching import DIRECTIONS, Pair, patch_grid, run_pair
 from transformer.analysis.interventions.questions import (
     Question,
     against_next_best,
@@ -126,8 +127,9 @@ def pair(loaded: LoadedModel, run: Run) -> Pair:
 
 def of_patches(loaded: LoadedModel, run: Run) -> list[Any]:
     own = pair(loaded, run)
-    grids = product(places(loaded.model.config), DIRECTIONS)
-    return [patch_grid(loaded, own, place, direction) for place, direction in grids]
+    config = loaded.model.config
+    every = [one for place in places(config) for one in (place, *place.in_layers(config)[:1])]
+    return [patch_grid(loaded, own, place, direction) for place, direction in product(every, DIRECTIONS)]
 
 
 def of_receipts(loaded: LoadedModel, run: Run) -> list[Any]:

@@ -82,7 +82,9 @@ CALLS: dict[str, tuple[str, Plot]] = {
     "plot_score_sum": ("relative", lambda run: headlight.plot_score_sum(run, "cross", 2, 1, 0, 3)),
     "plot_patches": (
         "measured",
-        lambda run: headlight.plot_patches(run, "the dog saw a dog", 0, what=1, direction="denoising"),
+        lambda run: headlight.plot_patches(
+            run, "the dog saw a dog", 0, place="decoder cross_attn z 1", direction="denoising"
+        ),
     ),
     "plot_pictures": ("rotary", lambda run: headlight.plot_pictures(run, 0, how="mean")),
     "plot_source_share": ("languages", headlight.plot_source_share),

@@ -46,7 +46,7 @@ def patch_columns(pair: Pair, grid: PatchGrid) -> list[str]:
     place = grid.place
     if place.by_head:
         return [str(head) for head in range(grid.shares.shape[1])]
-    stack = "encoder" if place.attention == "cross_attn" else place.stack
+    stack = "encoder" if place.attention == "cross_attn" and place.tensor != "z" else place.stack
     own, other = (run.trace.tokens(stack)[0] for run in (pair.clean, pair.corrupt))
     return [
         visible(mine) if mine == theirs else f"{visible(mine)} / {visible(theirs)}"
@@ -73,7 +73,7 @@ def patch_figure(
         patch_columns(pair, grid),
         theme=theme,
         quantity="share of the way (0 to 1)",
-        axes=("layer" if place.attention else "after layer", "head" if place.by_head else "position"),
+        axes=place.axes,
         strongest=1,
         chosen=chosen,
     )

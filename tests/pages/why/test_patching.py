@@ -9,7 +9,8 @@ from tests.pages.app import open_app, texts
 from tests.pages.figures import array, figure
 from tests.pages.offered import offer
 from tests.support.kinds import KINDS, MASK
-from transformer.analysis.interventions.patching import Place, patch_grid, run_pair
+from transformer.analysis.interventions.patch_places import Place
+from transformer.analysis.interventions.patching import patch_grid, run_pair
 from transformer.analysis.interventions.questions import word_questions
 from transformer.checkpoints.folder import open_saved
 from transformer.run import run_sentence

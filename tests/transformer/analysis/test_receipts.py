@@ -13,14 +13,15 @@ import torch
 from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from transformer.analysis.interventions.heads import Ablation, Switch, head_effects, head_places
-from transformer.analysis.interventions.questions import word_questions
+from transformer.analysis.interventions.patching import run_pair
+from transformer.analysis.interventions.questions import NEXT_BEST, asked_question, word_questions
 from transformer.analysis.receipts.answering import answer
 from transformer.analysis.receipts.receipt import Inquiry, Receipt, ReceiptError
 from transformer.errors import EditError, SentenceError
 from transformer.files import CODE
 from transformer.run import run_sentence
 
-TEXT = "Yesterday I saw the dog."
+TEXT, OTHER = "Yesterday I saw the dog.", "Yesterday I saw the cat."
 PAIRS = ((TEXT, "ho visto il cane"), ("The cat saw a dog.", "il gatto"), ("a cat.", "un gatto"))
 
 
@@ -37,7 +38,8 @@ PAIRS = ((TEXT, "ho visto il cane"), ("The cat saw a dog.", "il gatto"), ("a cat
         Inquiry("pictures", "alti", TEXT),
         Inquiry("pictures", "gradients", TEXT, baseline="zero"),
         Inquiry("sums", "terms", TEXT),
-        Inquiry("patches", "denoising", TEXT, other="Yesterday I saw the cat.", place="encoder self_attn z"),
+        Inquiry("patches", "denoising", TEXT, other=OTHER, place="encoder self_attn z"),
+        Inquiry("patches", "noising", TEXT, other=OTHER, place="encoder self_attn z 1"),
     ],
     ids=lambda one: f"{one.parts} {one.how}{len(one.pairs) or ''}",
 )
@@ -67,6 +69,25 @@ def test_the_numbers_are_those_of_the_heads(how: Ablation) -> None:
     assert receipt.effects == pytest.approx(effects.tolist(), abs=1e-6)
     assert receipt.names == tuple(map(str, head_places(loaded.model.config)))
     assert receipt.baseline == pytest.approx(np.log(run.steps[3].probability), abs=1e-5)
+
+
+@pytest.mark.parametrize("rival", ["", NEXT_BEST, "gatto"])
+def test_the_baseline_of_patches_is_that_of_their_own_question(rival: str) -> None:
+    """The logit difference to the typed rival or, without one, to the other run's word."""
+    loaded = tiny_model()
+    inquiry = Inquiry("patches", "noising", TEXT, word=1, rival=rival, other=OTHER, place="encoder resid")
+    receipt = answer(loaded, inquiry)
+    run = run_sentence(loaded, TEXT)
+    pair = run_pair(loaded, run, OTHER, asked_question(loaded, run, 1, rival))
+    (row,), own, against = pair.question.rows, pair.question.ids[0], pair.question.rival_id
+    logits = run.trace["logits"][0, row].double()
+    assert receipt.baseline == pytest.approx(float(logits[own] - logits[against]), abs=1e-6)
+    assert f"logit of {pair.question.label!r} minus that of {pair.question.rival!r}" in receipt.metric
+    # The run has the whole target, the pair only the target up to the word: they round differently.
+    assert receipt.baseline == pytest.approx(pair.clean_value, abs=1e-5)
+    alone = answer(loaded, Inquiry("heads", "zero", TEXT, word=1, rival=""))
+    assert alone.baseline is not None
+    assert abs(receipt.baseline - alone.baseline) > 0.1
 
 
 def test_over_sentences_every_head_has_an_interval() -> None:

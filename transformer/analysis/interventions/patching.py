@@ -15,13 +15,13 @@ from torch import Tensor
 
 from transformer.analysis.interventions.edits import replace as patch
 from transformer.analysis.interventions.outcomes import OnProgress, Variant, outcomes
+from transformer.analysis.interventions.patch_places import Place
 from transformer.analysis.interventions.questions import Question, logit_row, suppressed_ids, text_of
 from transformer.decoding.greedy import next_token_probabilities
 from transformer.decoding.request import suppress
 from transformer.errors import EditError, SentenceError
 from transformer.loaded import LoadedModel
 from transformer.model.config import TransformerConfig
-from transformer.model.trace import AttentionName, Stack
 from transformer.model_input import encode_sentence
 from transformer.run import Run, force, read
 
@@ -35,58 +35,6 @@ so is enough for it.
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 LEAST_DIFFERENCE = 0.1
 """Least difference of the two runs' answers, in logits; a share of less is noise."""
-
-
-class Place(NamedTuple):
-    """A kind of place to patch: one grid.
-
-    Attributes:
-        stack: the stack.
-        attention: the attention, unless it is the residual stream that is patched.
-        tensor: "z" is patched by head; "k", "v" and the residual stream ("resid") by position.
-    """
-
-    stack: Stack
-    attention: AttentionName | None
-    tensor: Literal["resid", "z", "k", "v"]
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, (self.stack, self.attention, self.tensor)))
-
-    @property
-    def by_head(self) -> bool:
-        """True if columns are heads, False if they are positions."""
-        return self.tensor == "z"
-
-    def paths(self, config: TransformerConfig) -> list[str]:
-        """The path of each row: a layer or, first in the residual stream, the stack's input."""
-        n_layers = config.n_encoder_layers if self.stack == "encoder" else config.n_decoder_layers
-        layers = [f"{self.stack}.layers.{layer}" for layer in range(n_layers)]
-        if self.attention is None:
-            return [f"{layers[0]}.resid_pre", *(f"{layer}.resid_post" for layer in layers)]
-        return [f"{layer}.{self.attention}.{self.tensor}" for layer in layers]
-
-    def row_labels(self, config: TransformerConfig) -> list[str]:
-        """The rows in words."""
-        n_rows = len(self.paths(config))
-        if self.attention is None:
-            return ["input", *(f"layer {layer}" for layer in range(n_rows - 1))]
-        return [f"layer {layer}" for layer in range(n_rows)]
-
-
-def places(config: TransformerConfig) -> list[Place]:
-    """What can be patched in a model: the residual stream, heads, and keys and values of cross-attention."""
-    stacks: list[Stack] = []
-    if config.n_encoder_layers:
-        stacks.append("encoder")
-    if config.n_decoder_layers:
-        stacks.append("decoder")
-    found = [Place(stack, None, "resid") for stack in stacks]
-    found += [Place(stack, "self_attn", "z") for stack in stacks]
-    if config.kind == "encoder-decoder":
-        found += [Place("decoder", "cross_attn", "z")]
-        found += [Place("decoder", "cross_attn", "k"), Place("decoder", "cross_attn", "v")]
-    return found
 
 
 @dataclass(frozen=True)
@@ -198,7 +146,7 @@ def patch_grid(
     Args:
         loaded: the model of both runs.
         pair: the runs.
-        place: what to patch; one of `places`.
+        place: what to patch: one of `places`, or of its `in_layers`.
         direction: see `Direction`.
         on_progress: see `OnProgress`.
     """
@@ -212,11 +160,14 @@ def patch_grid(
 
 def _differing(pair: Pair, place: Place, config: TransformerConfig) -> Tensor:
     """Cells in which the two runs differ, (rows, columns) bool; patching another changes nothing."""
-    axis = 1 if place.by_head else -2
     rows = []
-    for path in place.paths(config):
-        differs = (pair.clean.trace[path] != pair.corrupt.trace[path]).movedim(axis, 0)
-        rows.append(differs.flatten(1).any(dim=1))
+    for row, path in enumerate(place.paths(config)):
+        differs = (pair.clean.trace[path] != pair.corrupt.trace[path])[0].any(dim=-1)  # (T,) or (H, T)
+        if place.layer is not None:
+            differs = differs[row]
+        elif differs.dim() == 2:
+            differs = differs.any(dim=1 if place.by_head else 0)
+        rows.append(differs)
     return torch.stack(rows)
 
 
@@ -225,9 +176,9 @@ def patch_of(
 ) -> Variant:
     """The edit of one cell of a grid."""
     path = place.paths(loaded.model.config)[row]
-    donor = pair.donor(direction)
-    edit = patch(donor, head=column) if place.by_head else patch(donor, positions=[column])
-    return edit.at(path, loaded)
+    head, position = place.cell(row, column)
+    positions = None if position is None else [position]
+    return patch(pair.donor(direction), head=head, positions=positions).at(path, loaded)
 
 
 def patch_shares(
@@ -287,11 +238,14 @@ def vectors_at(
 ) -> tuple[float, float, float]:
     """What the two runs have in a cell: the length of each vector, and their cosine (0 for a zero vector).
 
-    A head's vector is its output at all positions, that of a position has all heads.
+    The vector has all positions, or all heads, where a cell has them.
     """
     path = place.paths(loaded.model.config)[row]
+    head, position = place.cell(row, column)
+    heads = slice(None) if head is None else slice(head, head + 1)
+    rows = slice(None) if position is None else slice(position, position + 1)
     own, other = (
-        (tensor[column] if place.by_head else tensor[..., column, :]).flatten().double()
+        (tensor[heads, rows] if tensor.dim() == 3 else tensor[rows]).flatten().double()
         for tensor in (pair.clean.trace[path][0], pair.corrupt.trace[path][0])
     )
     lengths = float(own.norm()), float(other.norm())

@@ -10,15 +10,14 @@ import streamlit as st
 
 from transformer.analysis.interventions.edited_model import edited_model, rewritten
 from transformer.analysis.interventions.outcomes import OnProgress
+from transformer.analysis.interventions.patch_places import Place, places
 from transformer.analysis.interventions.patching import (
     Direction,
     Pair,
     PatchGrid,
-    Place,
     answer_of,
     patch_grid,
     patch_of,
-    places,
     run_pair,
     vectors_at,
 )

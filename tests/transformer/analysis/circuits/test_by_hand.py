@@ -13,7 +13,8 @@ from tests.transformer.analysis.circuits.compiled import attention_paths
 from tests.transformer.analysis.circuits.test_circuits import assert_found
 from transformer.analysis.interventions.edits import resample, zero
 from transformer.analysis.interventions.outcomes import outcomes
-from transformer.analysis.interventions.patching import DIRECTIONS, Direction, Place, pair_of, patch_grid
+from transformer.analysis.interventions.patch_places import Place
+from transformer.analysis.interventions.patching import DIRECTIONS, Direction, pair_of, patch_grid
 from transformer.analysis.interventions.questions import Question
 from transformer.loaded import LoadedModel, freeze
 from transformer.run import Run, force
@@ -123,6 +124,10 @@ def _patch(
     heads = shares(Place("decoder", "cross_attn", "z"))
     assert_found(heads.abs(), {(LAYER, HEAD)}, set())
     assert float(heads[LAYER, HEAD]) == pytest.approx(1, abs=1e-4)
+    by_position = [shares(Place("decoder", "cross_attn", "z", layer)) for layer in range(3)]
+    expected = torch.zeros(3, N_HEADS, LENGTH, dtype=torch.float64)
+    expected[LAYER, HEAD, question.rows[0]] = 1
+    torch.testing.assert_close(torch.stack(by_position), expected, atol=1e-4, rtol=0)
     for place in (Place("encoder", "self_attn", "z"), Place("decoder", "self_attn", "z")):
         assert float(shares(place).abs().max()) <= 1e-4
     keys = shares(Place("decoder", "cross_attn", "k"))

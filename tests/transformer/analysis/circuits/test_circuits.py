@@ -24,7 +24,8 @@ from tests.transformer.analysis.circuits.compiled import (
 )
 from transformer.analysis.interventions.edits import resample, zero
 from transformer.analysis.interventions.outcomes import outcomes
-from transformer.analysis.interventions.patching import Pair, pair_of, patch_grid, places
+from transformer.analysis.interventions.patch_places import places
+from transformer.analysis.interventions.patching import Pair, pair_of, patch_grid
 from transformer.errors import EditError
 
 OUTSIDE = 1e-4
@@ -85,13 +86,24 @@ def _knock_out(one: Compiled, how: str) -> None:
 
 
 def _patch(one: Compiled) -> None:
-    """Patching can't find a head that counts positions: both sentences have equally many."""
-    place = next(place for place in places(one.loaded.model.config) if place.by_head)
+    """Heads at all positions, and at the position where each does most.
+
+    Patching can't find a head that counts positions: both sentences have equally many.
+    """
+    config = one.loaded.model.config
+    place = next(place for place in places(config) if place.by_head)
     counting = {head for head, depends in one.circuit.items() if not depends}
     if len(counting) == len(one.circuit):
         return
-    grids = [patch_grid(one.loaded, pair, place).shares.abs() for pair in _pairs(one)]
+    pairs = _pairs(one)
+    grids = [patch_grid(one.loaded, pair, place).shares.abs() for pair in pairs]
     assert_found(torch.stack(grids).mean(dim=0), set(one.circuit) - counting, counting)
+    by_position = [
+        [patch_grid(one.loaded, pair, layer).shares.abs().amax(dim=1) for layer in place.in_layers(config)]
+        for pair in pairs
+    ]
+    effects = torch.stack([torch.stack(layers) for layers in by_position]).mean(dim=0)
+    assert_found(effects, set(one.circuit) - counting, counting)
 
 
 def _pairs(one: Compiled) -> list[Pair]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -14,15 +16,16 @@ from tests.support.kinds import MASK
 from tests.support.models import tiny_model
 from tests.support.runs import MODELS, ran
 from transformer.analysis.interventions.edits import replace
+from transformer.analysis.interventions.outcomes import Variant
+from transformer.analysis.interventions.patch_places import Place, places
 from transformer.analysis.interventions.patching import (
     DIRECTIONS,
     Direction,
     Pair,
-    Place,
     answer_of,
     patch_grid,
+    patch_of,
     patch_shares,
-    places,
     run_pair,
     vectors_at,
 )
@@ -84,16 +87,57 @@ def test_each_cell_is_a_forward_pass_in_which_a_hook_exchanges_it(kind: str, dir
     loaded, pair = paired(kind)
     patched, donor = pair.patched(direction), pair.donor(direction)
     own, other = _answer(loaded, pair, direction, {}), _logit_difference(donor.trace["logits"], pair)
-    for place in places(loaded.model.config):
+    config = loaded.model.config
+    for place in [one for whole in places(config) for one in (whole, *whole.in_layers(config)[1:2])]:
         grid = patch_grid(loaded, pair, place, direction)
-        assert len(grid.shares) == len(place.row_labels(loaded.model.config))
-        for row, path in enumerate(place.paths(loaded.model.config)):
+        assert len(grid.shares) == len(place.row_labels(config))
+        for row, path in enumerate(place.paths(config)):
             for column in range(grid.shares.shape[1]):
                 here = patched.trace[path].clone()
-                index = (slice(None), column) if place.by_head else (..., column, slice(None))
+                index: tuple[Any, ...] = (..., column, slice(None))
+                if place.tensor == "z":
+                    index = (slice(None), column) if place.layer is None else (slice(None), row, column)
                 here[index] = donor.trace[path][index]
                 found = (_answer(loaded, pair, direction, {path: here}) - own) / (other - own)
                 assert float(grid.shares[row, column]) == pytest.approx(found, abs=1e-4), (place, row, column)
+
+
+@pytest.mark.parametrize("kind", ["words", "prompted", "masked", "untransposed"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_cells_of_a_layer_together_are_its_heads_and_its_positions(
+    kind: str, direction: Direction
+) -> None:
+    """A row of heads x positions is that head at all positions; a column is all of z at a position."""
+    loaded, pair = paired(kind)
+    config, donor = loaded.model.config, pair.donor(direction)
+    for place in (place for place in places(config) if place.by_head):
+        heads = patch_grid(loaded, pair, place, direction).shares
+        for layer, one in enumerate(place.in_layers(config)):
+            path = place.paths(config)[layer]
+            grid = patch_grid(loaded, pair, one, direction).shares
+            rows, columns = map(range, grid.shape)
+            assert grid.shape == pair.clean.trace[path].shape[1:3]
+
+            def cell(row: int, column: int, one: Place = one) -> Variant:
+                return patch_of(loaded, pair, one, direction, row, column)
+
+            by_head = [together(path, [cell(row, column) for column in columns]) for row in rows]
+            by_position = [together(path, [cell(row, column) for row in rows]) for column in columns]
+            whole = [replace(donor, positions=[column]).at(path, loaded) for column in columns]
+            shares = patch_shares(loaded, pair, [*by_head, *by_position, *whole], direction)
+            found, at_positions, expected = shares.split([len(rows), len(columns), len(columns)])
+            torch.testing.assert_close(found, heads[layer], atol=1e-5, rtol=0)
+            torch.testing.assert_close(at_positions, expected, atol=1e-5, rtol=0)
+            assert grid.any() == heads[layer].any()
+
+
+def together(path: str, variants: Sequence[Variant]) -> Variant:
+    """One variant that makes the edits of several."""
+
+    def edit(tensor: Tensor) -> Tensor:
+        return reduce(lambda given, variant: variant[path](given), variants, tensor)
+
+    return {path: edit}
 
 
 def _logit_difference(logits: Tensor, pair: Pair) -> float:
@@ -195,6 +239,7 @@ def test_a_cell_tells_what_each_run_writes_and_has_there() -> None:
     for place, here in (
         (Place("decoder", "cross_attn", "v"), (slice(None), 2)),
         (Place("encoder", "self_attn", "z"), (2, slice(None))),
+        (Place("encoder", "self_attn", "z", 0), (1, 2)),
     ):
         path = place.paths(loaded.model.config)[1]
         own, other = (run.trace[path][0][here].flatten() for run in (pair.clean, pair.corrupt))

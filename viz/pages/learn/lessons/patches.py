@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from transformer.analysis.attention_maps import Attention
 from transformer.analysis.interventions.heads import HeadPlace
 from transformer.analysis.interventions.knock_outs import input_stack
-from transformer.analysis.interventions.patching import Direction, Place
+from transformer.analysis.interventions.patch_places import Place
+from transformer.analysis.interventions.patching import Direction
 from viz.figures.grids import signed_grid
 from viz.figures.numbers import number
 from viz.markdown import quoted

@@ -10,13 +10,8 @@ from numpy.typing import NDArray
 
 from transformer.analysis.interventions.knock_outs import embedded, input_stack, tokens_path
 from transformer.analysis.interventions.outcomes import Variant
-from transformer.analysis.interventions.patching import (
-    Direction,
-    Pair,
-    Place,
-    pair_of,
-    patch_grid,
-)
+from transformer.analysis.interventions.patch_places import Place
+from transformer.analysis.interventions.patching import Direction, Pair, pair_of, patch_grid
 from transformer.analysis.interventions.questions import logit_row, suppressed_ids
 from transformer.errors import EditError
 from transformer.run import force, read
