@@ -3,11 +3,17 @@
 Source and prefix move together along the straight line from a baseline to the sentence, so their scores share
 one sum: the answer minus the baseline's answer (completeness, proposition 1). The tokens that frame a
 sentence (<bos>, <eos>) keep their embeddings, as in Inseq; positions and segments are not moved.
+
+The sum is exact only in the limit of infinitely many points: each ReLU that switches on the way makes the
+slope jump, mostly halfway, where the answer is decided, and not near the baseline. Gauss-Legendre quadrature
+is meant for smooth functions and gains nothing there. So points are added where they are missed: in the
+intervals whose ends have the most different slopes, or leave most of the answer's change unexplained.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -28,8 +34,18 @@ from transformer.run import Run
 Baseline = Literal["unknown", "zero", "mean"]
 """Embedding that stands for no word: that of <unk> (without one, the mean), zeros, or the mean of all."""
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
+Rule = Literal["adaptive", "gauss-legendre"]
+"""Where the points are: where the slope changes, for the trapezoidal rule; or as in Captum and Inseq."""
 N_STEPS = 200
-"""Points of the path. With 50, the default of Captum and Inseq, sums in en-it are off by up to a third."""
+"""Points of the path. In en-it, sums are then off by 0.04 on average (by Gauss-Legendre quadrature: 0.11).
+
+With 50, the default of Captum and Inseq, they would be off by up to a third.
+"""
+N_EVEN = 33
+"""Points of the adaptive rule before any interval is divided."""
+N_ADDED = 16
+"""Most points that are added at a time."""
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +59,7 @@ class IntegratedGradients:
         baseline_answer: the answer of the baseline.
     """
 
-    by_stack: dict[Stack, NDArray[np.float64]]
+    by_stack: dict[Stack, Floats]
     answer: float
     baseline_answer: float
 
@@ -61,6 +77,7 @@ def integrated_gradients(
     baseline: Baseline = "unknown",
     *,
     n_steps: int = N_STEPS,
+    rule: Rule = "adaptive",
     on_progress: OnProgress | None = None,
 ) -> IntegratedGradients:
     """The scores of all tokens of source and prefix.
@@ -70,25 +87,61 @@ def integrated_gradients(
         run: its run.
         question: what is asked of the output.
         baseline: see `Baseline`.
-        n_steps: number of points, by Gauss-Legendre quadrature.
+        n_steps: number of points, at least 2.
+        rule: see `Rule`.
         on_progress: see `OnProgress`; called with the number of steps.
     """
     path = _Path.of(loaded, run, question, baseline)
-    points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
-    gradients = {stack: torch.zeros_like(end) for stack, end in path.ends.items()}
-    for start in range(0, n_steps, path.at_once):
-        rows = slice(start, start + path.at_once)
-        own = path.gradients((points[rows] + 1) / 2, weights[rows] / 2)
-        gradients = {stack: gradients[stack] + gradient for stack, gradient in own.items()}
-        if on_progress is not None:
-            on_progress(min(rows.stop, n_steps), n_steps)
+
+    def sample(points: Floats, before: int = 0) -> tuple[Floats, Floats]:
+        found = []
+        for start in range(0, len(points), path.at_once):
+            found.append(path.slopes(torch.from_numpy(points[start : start + path.at_once])))
+            if on_progress is not None:
+                on_progress(before + min(start + path.at_once, len(points)), n_steps)
+        answers, slopes = zip(*found, strict=True)
+        return np.concatenate(answers), np.concatenate(slopes)
+
+    if rule == "adaptive":
+        scores = _adaptive(sample, n_steps)
+    else:
+        points, weights = np.polynomial.legendre.leggauss(n_steps)
+        scores = weights / 2 @ sample((points + 1) / 2)[1]
     by_stack = {}
     for stack, length in path.lengths.items():
-        scores = ((path.ends[stack] - path.starts[stack]) * gradients[stack]).double().sum(dim=-1)
-        by_stack[stack] = np.pad(scores.cpu().numpy(), (0, length - len(scores)))
+        own, scores = np.split(scores, [len(path.ids[stack])])
+        by_stack[stack] = np.pad(own, (0, length - len(own)))
     with torch.inference_mode():
         _, (first, last) = path.answers(torch.tensor([0.0, 1.0]))
     return IntegratedGradients(by_stack, float(last), float(first))
+
+
+def _adaptive(sample: Callable[[Floats, int], tuple[Floats, Floats]], n_steps: int) -> Floats:
+    """The integral of the slopes: (tokens,).
+
+    `sample` gets points and the number of earlier ones; it returns the answers (n,) and the slopes
+    (n, tokens) there.
+    """
+    points = np.linspace(0, 1, min(N_EVEN, n_steps))
+    answers, slopes = sample(points, 0)
+    while len(points) < n_steps:
+        widths, total = np.diff(points), slopes.sum(axis=1)
+        # The known error of the sum, and the expected one of each token if its slope jumps somewhere between.
+        errors = np.abs(widths * (total[1:] + total[:-1]) / 2 - np.diff(answers))
+        errors += widths * np.abs(np.diff(slopes, axis=0)).sum(axis=1) / 4
+        pieces = np.ones(len(widths), dtype=int)
+        for _ in range(min(N_ADDED, n_steps - len(points))):
+            pieces[np.argmax(errors / pieces)] += 1
+        between = zip(points, points[1:], pieces + 1, strict=False)
+        added = np.concatenate([np.linspace(*one)[1:-1] for one in between])
+        more_answers, more_slopes = sample(added, len(points))
+        points = np.concatenate([points, added])
+        order = np.argsort(points)
+        points = points[order]
+        answers = np.concatenate([answers, more_answers])[order]
+        slopes = np.concatenate([slopes, more_slopes])[order]
+    scores: Floats = np.diff(points) @ (slopes[1:] + slopes[:-1]) / 2
+    return scores
 
 
 @dataclass(frozen=True)
@@ -142,13 +195,16 @@ class _Path:
         inside = replace(self.question, rows=tuple(range(len(self.question.rows))))
         return moving, inside.value(logits, self.suppressed)
 
-    def gradients(self, points: Tensor, weights: Tensor) -> dict[Stack, Tensor]:
-        """The weighted sum of the gradients at some points: (T, width) by stack."""
+    def slopes(self, points: Tensor) -> tuple[Floats, Floats]:
+        """The answers (points,), and how fast each token makes them rise there: (points, T of all stacks)."""
         with torch.enable_grad():
             moving, answers = self.answers(points)
-            total = (answers * weights.to(answers.device, answers.dtype)).sum()
-            gradients = torch.autograd.grad(total, list(moving.values()))
-        return {stack: own.sum(dim=0) for stack, own in zip(moving, gradients, strict=True)}
+            gradients = torch.autograd.grad(answers.sum(), list(moving.values()))
+        slopes = [
+            ((self.ends[stack] - self.starts[stack]) * own).double().sum(dim=-1)
+            for stack, own in zip(moving, gradients, strict=True)
+        ]
+        return answers.detach().cpu().numpy(), torch.cat(slopes, dim=-1).cpu().numpy()
 
 
 def _proposing(model: Transformer, rows: tuple[int, ...]) -> Transformer:

@@ -149,7 +149,8 @@ def _pictures(asked: Asked, found: CameFrom) -> None:
     st.caption(
         f"Integrated gradients: source and prefix together sum to the answer minus the empty sentence's "
         f"({number(found.gradients.baseline_answer, 2)}), with an error of {number(error, 3)} after "
-        f"{N_STEPS} steps."
+        f"{N_STEPS} steps, most of them where the slope changes abruptly: where a ReLU switches or attention "
+        "turns from one word to another."
     )
     computed_by(came_from)
 
