@@ -62,14 +62,17 @@ def why(
     Args:
         run: a run from `headlight.run`.
         word: the output word, or its index if it occurs more than once; by default the last one.
-        rival: a word to compare with; by default the next best one; "" for the word's own log-probability.
+        rival: a word to compare with; by default the next best one; "" for the word's own log-probability
+            or, for patches, to compare with the word that the other run prefers.
         parts: "heads", or "words" of the input, taken away one by one; "direct" for heads through the
             residual stream alone; "pictures", "sums" or "patches".
         how: what replaces a head ("zero", "mean", "resample") or a word ("unknown", "mean", "resampled",
             "masked"), which picture ("norms", "alti", "gradients", "rollout"), or the direction of patches
             ("noising", "denoising"); by default the first.
         reference: sentences from which "mean" and "resample" take outputs of heads.
-        other, place: for patches, the other sentence and what is patched, such as "decoder resid".
+        other, place: for patches, the other sentence and what is patched: "decoder resid", or
+            "decoder cross_attn z" for heads at all positions together, with a layer's number after it for the
+            heads of that layer position by position.
         seed: seed of all draws.
 
     Raises:

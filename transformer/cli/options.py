@@ -141,7 +141,8 @@ class Why:
         source: the sentence, or the prompt of a model without an encoder.
         word: the output word, or its number if it occurs more than once; by default the last one.
         rival: a word that the model could have written instead; by default the next best one.
-        alone: don't compare with a rival: ask for the word's own log-probability.
+        alone: don't compare with a rival: ask for the word's own log-probability or, for patches, compare
+            with the word that the other run prefers.
         target: the decoder's input; by default the model's own output.
         pairs: instead of a sentence: a file of source, tab, target; for heads, with 95 % bootstrap intervals.
         limit: most pairs to use.
@@ -152,7 +153,8 @@ class Why:
             default the first.
         reference: a file of sentences, one per line, for mean and resample.
         other: for patches: the other sentence, of as many tokens.
-        place: for patches: what is patched, such as "encoder resid".
+        place: for patches: what is patched, such as "encoder resid"; "decoder cross_attn z" for heads at all
+            positions together, "decoder cross_attn z 1" for those of layer 1 position by position.
         seed: seed of all draws.
         most: number of parts printed, first those that cost most.
         out: JSON file for the receipt.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.pages.app import open_app, texts
+from tests.pages.app import open_app, press, texts
 from tests.pages.figures import array, figure
 from tests.pages.offered import offer
 from tests.support.kinds import KINDS, MASK
@@ -15,6 +15,7 @@ from transformer.analysis.interventions.questions import word_questions
 from transformer.checkpoints.folder import open_saved
 from transformer.run import run_sentence
 from viz.pages.shared.changed_words import marked
+from viz.pages.why.asked import COMPARED, TYPED
 
 TEXT, OTHER = "my sister is younger than your brother.", "my brother is younger than your brother."
 
@@ -30,8 +31,9 @@ def test_a_prepared_pair_is_patched_both_ways() -> None:
         ("encoder: residual stream", Place("encoder", None, "resid")),
         ("decoder: values of cross-attention", Place("decoder", "cross_attn", "v")),
         ("decoder: heads of cross-attention", Place("decoder", "cross_attn", "z")),
+        ("layer 1, position by position", Place("decoder", "cross_attn", "z", 1)),
     ):
-        app.selectbox(key="patch_what").set_value(what).run()
+        app.selectbox(key="patch_what" if place.layer is None else "patch_layer").set_value(what).run()
         for direction in ("noising", "denoising"):
             app.button_group(key="patch_direction").set_value(direction).run()
             assert not app.exception
@@ -50,6 +52,35 @@ def test_a_prepared_pair_is_patched_both_ways() -> None:
     written = [one.value for one in app.markdown if one.value.startswith("\u2068")]
     before, now = marked(run.translation, run_sentence(loaded, OTHER).translation)
     assert written == [before, now, now], "both outputs, and the patched one, with what differs marked"
+
+
+def test_a_head_leads_to_its_layer_position_by_position() -> None:
+    """The head stays chosen, and its cell is that of the finer grid."""
+    app = open_app("why", text=TEXT, section="Patch", word="0")
+    app.selectbox(key="patch_what").set_value("encoder: heads of self-attention").run()
+    assert app.selectbox(key="patch_row").value == 1
+    assert app.selectbox(key="patch_head").value == 2
+    app.selectbox(key="patch_head").set_value(3).run()
+    press(app, "Patch layer 1, position by position")
+    assert app.selectbox(key="patch_layer").value == "layer 1, position by position"
+    assert app.selectbox(key="patch_head").value == 3
+    assert app.selectbox(key="patch_column").value == 0
+    loaded = open_saved("toy-en-it")
+    run = run_sentence(loaded, TEXT)
+    pair = run_pair(loaded, run, OTHER, word_questions(loaded, run)[0])
+    share = float(patch_grid(loaded, pair, Place("encoder", "self_attn", "z", 1)).shares[3, 0])
+    assert f"With layer 1, head 3, position `my` exchanged, the answer goes **{share:.0%}**" in texts(app)
+    own, other, patched = app.dataframe[-1].value["logit difference"]
+    assert (patched - own) / (other - own) == pytest.approx(share, abs=1e-3)
+
+
+def test_the_rival_is_named_and_a_typed_one_wins() -> None:
+    app = open_app("why", text=TEXT, section="Patch", word="0")
+    assert "`mio` is what the other run writes there." in texts(app)
+    app = open_app("why", text=TEXT, section="Patch", word="0", versus=COMPARED[TYPED], rival="il")
+    assert "`il` is the word that you have typed above." in texts(app)
+    app = open_app("why", text=TEXT, section="Patch", word="2")
+    assert "`sono` is the next best here, because both runs write `è`." in texts(app)
 
 
 def test_what_does_not_fit_is_said() -> None:

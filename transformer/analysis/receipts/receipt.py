@@ -52,12 +52,13 @@ class Inquiry:
         target: the typed target; empty if the model generates it.
         word: the output word asked about: its text, or its index, which always names one; empty for
             `last_word`.
-        rival: a word to compare with, `NEXT_BEST`, or empty for the word's own log-probability.
+        rival: a word to compare with, `NEXT_BEST`, or empty for the word's own log-probability; for patches,
+            empty for the word that the other run prefers.
         pairs: instead of a text: sources and targets, over which the effect on the whole output is averaged;
             a blank target is generated.
         reference: sentences from which "mean" and "resample" take outputs of heads.
         other: for patches: the other sentence.
-        place: for patches: what is patched, such as "decoder resid".
+        place: for patches: what is patched, as `place_named` reads it.
         baseline: for integrated gradients: where they begin.
         seed: seed of all draws.
     """

@@ -51,8 +51,11 @@ PROVES: dict[Direction, str] = {
     "other sentence. Near 0, it needs further parts, or has no say.",
 }
 _ATTENTIONS = {"self_attn": "self-attention", "cross_attn": "cross-attention"}
-ROW, COLUMN = "patch_row", "patch_column"
-"""The keys of the pickers of a cell."""
+ROW, COLUMN, HEAD = "patch_row", "patch_column", "patch_head"
+"""The keys of the pickers of a cell's layer and position, and of its head where rows or columns are heads."""
+LAYER = "patch_layer"
+"""The key of the picker of the layer whose heads are patched position by position."""
+ALL_LAYERS = "all layers, all positions together"
 _TENSORS = {"z": "heads", "k": "keys", "v": "values"}
 
 
@@ -78,8 +81,7 @@ def patching_section(asked: Asked) -> None:
     if pair is None:
         return
     _both(asked, pair)
-    named = {_name(place): place for place in places(asked.loaded.model.config)}
-    place = named[pick(st.selectbox, "What is patched", list(named), key="patch_what")]
+    place = _place(asked)
     direction = pick_button(in_a_row(), "Direction", DIRECTIONS, key="patch_direction")
 
     def compute(report: OnProgress) -> PatchGrid:
@@ -93,6 +95,22 @@ def patching_section(asked: Asked) -> None:
     save_receipt(asked, "patches", direction, rival=rival, other=other, place=str(place))
     if cell is not None:
         _opened(asked, pair, grid, cell)
+
+
+def _place(asked: Asked) -> Place:
+    """Draw the pickers of what is patched, and of the layer if that is heads."""
+    config = asked.loaded.model.config
+    named = {_name(place): place for place in places(config)}
+    left, right = st.columns(2)
+    place = named[pick(left.selectbox, "What is patched", list(named), key="patch_what")]
+    if not place.by_head:
+        return place
+    layers = {_layer_name(one.layer): one for one in (place, *place.in_layers(config))}
+    return layers[pick(right.selectbox, "Heads of", list(layers), key=LAYER)]
+
+
+def _layer_name(layer: int | None) -> str:
+    return ALL_LAYERS if layer is None else f"layer {layer}, position by position"
 
 
 def _name(place: Place) -> str:
@@ -131,6 +149,15 @@ def _question(asked: Asked) -> Question:
     return next(one for one in asked.questions if asked.question.rows[0] in one.rows)
 
 
+def _rival(asked: Asked, pair: Pair) -> str:
+    """Where the rival is from, in words."""
+    if asked.rival not in ("", NEXT_BEST):
+        return "the word that you have typed above"
+    if answer_of(asked.loaded, pair.corrupt, pair.question).best == pair.question.rival:
+        return "what the other run writes there"
+    return f"the next best here, because both runs write {quoted(pair.question.label)}"
+
+
 def _both(asked: Asked, pair: Pair) -> None:
     """Draw what both sentences become, and the answers at the ends of the scale."""
     with st.spinner("The model is writing the other sentence …"):
@@ -140,7 +167,7 @@ def _both(asked: Asked, pair: Pair) -> None:
     prose(
         f"The answer is the logit of {quoted(question.label)} minus that of {quoted(question.rival)}: "
         f"**{number(pair.clean_value, 2)}** in this sentence and **{number(pair.corrupt_value, 2)}** in the "
-        "other one."
+        f"other one. {quoted(question.rival)} is {_rival(asked, pair)}."
     )
     if pair.clean_value * pair.corrupt_value > 0:
         st.caption(
@@ -153,7 +180,8 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
     """Draw the grid and the pickers of a cell, which open on the strongest."""
     shares, place, config = grid.shares.numpy(), grid.place, asked.loaded.model.config
     rows, columns = place.row_labels(config), patch_columns(pair, grid)
-    column_axis = "head" if place.by_head else "position"
+    column_axis = place.axes[1]
+    where = "" if place.layer is None else f"layer {place.layer}, "
     best_row, best_column = np.unravel_index(int(np.abs(shares).argmax()), shares.shape)
     best = float(shares[best_row, best_column])
     if best == 0:
@@ -163,19 +191,20 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
         )
         return None
     st.markdown(
-        f"Strongest: the part at **{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** moves "
-        f"the answer **{best:.0%}** of the way to the other one."
+        f"Strongest: the part at **{where}{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** "
+        f"moves the answer **{best:.0%}** of the way to the other one."
     )
     drawn = wide("why_patch_map", columns, rows)
     prose(PROVES[grid.direction])
     left, right = st.columns(2)
-    follow_default(ROW, int(best_row))
-    follow_default(COLUMN, int(best_column))
+    row_key, column_key = ROW if place.layer is None else HEAD, HEAD if place.by_head else COLUMN
+    follow_default(row_key, int(best_row))
+    follow_default(column_key, int(best_column))
     row = pick(
         left.selectbox,
         "Row of a cell",
         range(len(rows)),
-        key=ROW,
+        key=row_key,
         index=int(best_row),
         format_func=rows.__getitem__,
     )
@@ -183,29 +212,34 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
         right.selectbox,
         "Column of a cell",
         range(len(columns)),
-        key=COLUMN,
+        key=column_key,
         index=int(best_column),
         format_func=lambda index: f"{index}: {columns[index]}" if not place.by_head else columns[index],
     )
+
+    def choose(chosen: tuple[int, ...]) -> None:
+        set_choice(row_key, chosen[0])
+        set_choice(column_key, chosen[1])
+
     with drawn:
         pick_point(
             patch_figure(pair, grid, config, theme=asked.theme, chosen=(row, column)),
             [list(np.ndindex(shares.shape))],
-            _choose,
+            choose,
             key="why_patches",
             name="patches",
             caption="Each cell is a run with this one part exchanged. 0: its answer stays. 1: it becomes the "
-            "other run's. Below 0 or above 1: the part works against others. A column with two tokens is one "
-            "in which the sentences differ. Click a cell to see both runs there.",
+            f"other run's. Below 0 or above 1: the part works against others. {_columns(place)} Click a cell "
+            "to see both runs there.",
         )
         computed_by(patch_grid)
-    return _Cell(row, column, f"{rows[row]}, {column_axis} {quoted(columns[column])}")
+    return _Cell(row, column, f"{where}{rows[row]}, {column_axis} {quoted(columns[column])}")
 
 
-def _choose(cell: tuple[int, ...]) -> None:
-    """Move the pickers to a clicked cell. To be called from a callback."""
-    set_choice(ROW, cell[0])
-    set_choice(COLUMN, cell[1])
+def _columns(place: Place) -> str:
+    if place.by_head:
+        return "A head is exchanged at all positions together."
+    return "A column with two tokens is one in which the sentences differ."
 
 
 def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
@@ -243,6 +277,9 @@ def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
         f"{number(own, 2)} and {number(other, 2)} long, with a cosine of {number(cosine, 2)}."
     )
     computed_by(answer_of)
+    if place.by_head:
+        layer = _layer_name(cell.row)
+        st.button(f"Patch {layer}", key="patch_by_position", on_click=set_choice, args=(LAYER, layer))
     if place.stack == "encoder" or place.tensor in ("k", "v"):
         base = asked.run if direction == "noising" else _other_run(asked)
         with st.spinner("The model is writing with this patch …"):
