@@ -96,7 +96,7 @@ def test_the_score_begins_with_the_head_and_the_cell_opened_on_explore() -> None
     assert not app.exception
     assert score_head(app) == ("encoder", 1, 2)
     assert [app.selectbox(key=key).value for key in ("score_query", "score_key")] == [3, 5]
-    assert "This is the head that you opened." in texts(app)
+    assert "This is the head that was open last, here or on Explore." in texts(app)
 
 
 def test_the_score_begins_with_the_head_opened_in_the_table() -> None:

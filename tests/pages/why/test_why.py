@@ -13,7 +13,14 @@ from tests.support.kinds import KINDS
 from transformer.analysis.interventions.corpus import corpus_effects
 from transformer.analysis.interventions.edited_model import rewritten
 from transformer.analysis.interventions.edits import zero
-from transformer.analysis.interventions.heads import Switch, head_effects, head_places
+from transformer.analysis.interventions.heads import (
+    ABLATIONS,
+    Ablation,
+    HeadPlace,
+    Switch,
+    head_effects,
+    head_places,
+)
 from transformer.analysis.interventions.questions import (
     Question,
     against_next_best,
@@ -24,6 +31,9 @@ from transformer.analysis.receipts.receipt import Receipt
 from transformer.checkpoints.folder import open_saved
 from transformer.run import run_sentence
 from viz.pages.shared.changed_words import differences, marked
+from viz.pages.why.effects import MOST_REFERENCES
+from viz.pages.why.heads import NAMES, WRITES, name_of
+from viz.text_session import examples_of
 
 TEXT = "The black cat sees the small dog."
 
@@ -47,6 +57,31 @@ def test_the_table_has_the_effects_of_the_heads_on_the_word_and_its_rival() -> N
     assert "rank correlation" in texts(app)
     kept = array(trace(app, "why_kept", "answer")["y"])
     assert len(kept) == len(places) + 1
+
+
+@pytest.mark.parametrize("how", ABLATIONS)
+def test_the_output_without_a_head_is_of_the_ablation_that_is_chosen(how: Ablation) -> None:
+    app = open_app("why", text=TEXT, ablation=NAMES[how], opened_head="cross 1.1")
+    assert not app.exception
+    loaded = open_saved("toy-en-it")
+    run = run_sentence(loaded, TEXT)
+    others = [one for one in examples_of("toy-en-it") if one != TEXT][:MOST_REFERENCES]
+    switch = Switch(loaded, how, [run_sentence(loaded, one) for one in others])
+    variant, *_draws = switch.off([HeadPlace("cross", 1, 1)])
+    written = rewritten(loaded, run, variant).translation
+    assert marked(run.translation, written)[1] in [one.value for one in app.markdown]
+    assert f"{WRITES[how]} the model writes:" in texts(app)
+
+
+def test_another_sentence_begins_with_its_own_costliest_head() -> None:
+    app = open_app("why", text=TEXT, opened_head="cross 0.1")
+    assert "**Cross-attention, layer 0, head 1**: without it" in texts(app)
+    app.text_input(key="text").set_value("She eats an apple.").run()
+    assert not app.exception
+    (first, *_others) = app.dataframe[0].value["head"]
+    assert first != "cross 0.1"
+    (place,) = (one for one in head_places(open_saved("toy-en-it").model.config) if str(one) == first)
+    assert f"**{name_of(place)}**: without it" in texts(app)
 
 
 def test_a_typed_rival_and_none() -> None:

@@ -99,7 +99,8 @@ def _named(asked: Asked) -> dict[str, HeadPlace]:
 
 
 def _owner(asked: Asked) -> Hashable:
-    return asked.sentence.choice, _on_explore()
+    """What the opened head belongs to: for another sentence, the costliest head is opened."""
+    return asked.sentence.choice, asked.sentence.text, asked.sentence.target, _on_explore()
 
 
 def _on_explore() -> str:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from transformer.analysis.interventions.heads import Ablation, HeadPlace, Switch, answers_with_k_heads
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.run import Run
+from viz.figures.labels import visible
+from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show
 from viz.pages.why.asked import Asked
@@ -48,7 +50,8 @@ def kept_heads(
         else "With all heads on, the answer is no higher than with none."
     )
     prose(
-        f"{told} Heads are added in the order of the table; all others are replaced. A head that costs "
+        f"{told}{_ahead(asked, answers)} These numbers depend on what replaces the other heads, which you "
+        "choose above. Heads are added in the order of the table; all others are replaced. A head that costs "
         "nothing alone may still be needed, because another does the same; and few heads alone may do "
         "nothing, because each builds on others. Where the curve is above the dotted line, the heads that "
         "are off work against the word."
@@ -60,3 +63,17 @@ def kept_heads(
         key="why_kept",
     )
     computed_by(answers_with_k_heads)
+
+
+def _ahead(asked: Asked, answers: NDArray[np.float64]) -> str:
+    """Say from how many heads on the word is ahead of its rival, or as likely as not."""
+    rival = asked.question.rival_id is not None
+    not_ahead = np.flatnonzero(answers <= (0.0 if rival else np.log(0.5)))
+    if len(not_ahead) and not_ahead[-1] == len(answers) - 1:
+        return ""
+    first = int(not_ahead[-1]) + 1 if len(not_ahead) else 0
+    where = f"From {first} on" if first else "Even with none"
+    word = visible(asked.question.label)
+    if rival:
+        return f" {where}, {quoted(word)} is ahead of {quoted(visible(asked.question.rival))}."
+    return f" {where}, {quoted(word)} has a probability above one half."

@@ -53,6 +53,11 @@ MEANINGS: dict[Ablation, str] = {
     "resample": f"its output at random positions of {{where}} (the mean of {N_DRAWS} draws)",
     "zero": "zeros, which later layers never see otherwise",
 }
+WRITES: dict[Ablation, str] = {
+    "mean": "With its mean in its place",
+    "resample": f"With the first of the {N_DRAWS} draws in its place",
+    "zero": "With zeros in its place",
+}
 STRONGEST = 1.0
 """Effect, in nats, at which a cell has its full colour."""
 
@@ -69,7 +74,7 @@ def heads_section(asked: Asked) -> None:
     effects = effects_of(asked, how, reference)
     alone = effects[:, 0]
     _summary(asked, places, alone, MEANINGS[how].format(where=_where(asked, reference)))
-    _head_by_head(asked, places, effects, _direct(asked, how, reference))
+    _head_by_head(asked, how, reference, places, effects)
     save_receipt(asked, "heads", how, reference=tuple(reference_texts(asked)) or (asked.sentence.text,))
     _agreement(asked, how, reference, alone)
     kept_heads(asked, how, reference, places, alone)
@@ -79,14 +84,15 @@ def heads_section(asked: Asked) -> None:
 @st.fragment
 def _head_by_head(
     asked: Asked,
+    how: Ablation,
+    reference: Sequence[Run],
     places: Sequence[HeadPlace],
     effects: NDArray[np.float64],
-    direct: NDArray[np.float64],
 ) -> None:
     """Draw the chosen head and the table; a click redraws only these."""
     place = head_in_table(asked) or places[int(effects[:, 0].argmax())]
-    _opened(asked, place, float(effects[places.index(place), 0]))
-    _table(asked, places, effects, direct)
+    _opened(asked, how, reference, place, float(effects[places.index(place), 0]))
+    _table(asked, places, effects, _direct(asked, how, reference))
     computed_by(head_effects)
 
 
@@ -185,9 +191,11 @@ def _table(
         f"The first column is the fall of the answer, in {question.unit}, with everything that later layers "
         "make of the change (total effect). *Directly* is the part through the residual stream alone, with "
         "later layers as they were; an encoder head has no such path. A larger fall directly than in total "
-        "means that later layers make up for the head (self-repair). The other columns are the fall of each "
-        "word's own log-probability, in nats. Orange: the head works for the word; blue: against it. Click a "
-        "column's name to sort, or a cell to open its head above. Scroll to the right for more words."
+        "means that later layers make up for the head (self-repair). The head's term under Sums is a little "
+        "different: there nothing takes its place, and the final norm's scale is that of the run. The other "
+        "columns are the fall of each word's own log-probability, in nats. Orange: the head works for the "
+        "word; blue: against it. “decoder 2.3” is head 3 of the decoder's layer 2. Click a column's name to "
+        "sort, or a cell to open its head above. Scroll to the right for more words."
     )
 
 
@@ -204,15 +212,21 @@ def _shade(value: float, theme: Theme) -> str:
     return f"background-color: {color}{round(200 * strength):02x}"
 
 
-def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
+def _opened(asked: Asked, how: Ablation, reference: Sequence[Run], place: HeadPlace, effect: float) -> None:
     """Draw what the model writes without a head, and the ways to see more of it."""
+
+    def without(_: OnProgress) -> str:
+        variant, *_others = Switch(asked.loaded, how, reference).off([place])
+        return rewritten(asked.loaded, asked.run, variant).translation
+
     with st.container(border=True, key="why_without"):
-        moves = "falls" if effect >= 0 else "rises"
+        value = asked.own_value
         st.markdown(
-            f"**{name_of(place)}**: without it the answer {moves} by {number(abs(effect), 3)} "
-            f"{asked.question.unit}. With zeros in its place the model writes:"
+            f"**{name_of(place)}**: without it the answer {'falls' if effect >= 0 else 'rises'} by "
+            f"{number(abs(effect), 3)}, from {number(value, 2)} to {number(value - effect, 2)} "
+            f"{asked.question.unit}. {WRITES[how]} the model writes:"
         )
-        written = asked.answer(("without", place), "Writing without it", lambda _: _without(asked, place))
+        written = asked.answer(("without", place, how), "Writing without it", without)
         st.markdown(marked(asked.run.translation, written)[1])
         changed = differences(asked.run.translation, written)
         st.caption(f"Changed: {changed}." if changed else "The same as with it.")
@@ -222,12 +236,6 @@ def _opened(asked: Asked, place: HeadPlace, effect: float) -> None:
             label = "Switch more parts off"
             if st.button(label, key="why_off", on_click=switch_off, args=(asked, place)):
                 st.rerun()  # another section is outside this fragment
-
-
-def _without(asked: Asked, place: HeadPlace) -> str:
-    """The output that the model writes with a head's output set to zero."""
-    (variant,) = Switch(asked.loaded, "zero").off([place])
-    return rewritten(asked.loaded, asked.run, variant).translation
 
 
 def _look(asked: Asked, place: HeadPlace) -> None:

@@ -107,7 +107,8 @@ def _contest(asked: Asked, rows: list[LensRow], token: str, rival: str) -> None:
         ),
         name="lens-difference",
         caption="The logit of the word minus that of its rival, as the logit lens reads them after each "
-        "sublayer. To the right (orange): the word is ahead. To the left (blue): its rival is.",
+        "sublayer. To the right (orange): the word is ahead. To the left (blue): its rival is. From one bar "
+        "to the next the final norm's scale changes too, so a step isn't the sublayer's term under Sums.",
         key="why_lens_difference",
     )
 

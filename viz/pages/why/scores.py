@@ -60,7 +60,7 @@ def _pick(asked: Asked) -> tuple[HeadPlace, int, int]:
         default=default,
     )
     if place == first:
-        known = "that you opened" if opened else "without which the answer falls most"
+        known = "that was open last, here or on Explore" if opened else "without which the answer falls most"
         st.caption(f"This is the head {known}.")
     best = int(weights.argmax())
     others = f"most weight, {number(float(weights[best]), 3)}, goes to {quoted(record.key_tokens[0][best])}"
