@@ -103,7 +103,7 @@ def run_pair(loaded: LoadedModel, run: Run, other: str, question: Question) -> P
     if own != theirs:
         pieces = " | ".join(map(loaded.source.token, source.ids))
         raise SentenceError(
-            f"The sentence has {own} tokens and the other one {theirs}: {pieces}. A patch needs a "
+            f"The sentence has {own} tokens and the other one {theirs} ({pieces}). A patch needs a "
             "counterpart for each position: exchange a word for one of as many tokens."
         )
     if run.source.ids == source.ids:
@@ -208,12 +208,14 @@ class Answer(NamedTuple):
 
     Attributes:
         best: the token that it writes there.
+        best_probability: probability of that token.
         probability: probability of the word's token.
         rival_probability: probability of the rival's.
         difference: difference of their logits.
     """
 
     best: str
+    best_probability: float
     probability: float
     rival_probability: float
     difference: float
@@ -225,8 +227,10 @@ def answer_of(loaded: LoadedModel, run: Run, question: Question) -> Answer:
     (row,), (index,) = question.rows, question.ids
     suppressed = suppressed_ids(loaded, run)
     probabilities = next_token_probabilities(run.trace["logits"][0, row], suppressed)
+    best = int(probabilities.argmax())
     return Answer(
-        text_of(loaded, run, [int(probabilities.argmax())]),
+        text_of(loaded, run, [best]),
+        float(probabilities[best]),
         float(probabilities[index]),
         float(probabilities[question.rival_id]),
         _value(loaded, run, question),

@@ -17,3 +17,14 @@ EXCHANGED = {
     "my sister is younger than your brother.": "my brother is younger than your brother.",
     "what is your favourite colour?": "what is your favourite house?",
 }
+
+
+def exchanges(text: str) -> dict[str, str]:
+    """Prepared sentences that differ from one in a single word, by both words: "tired → long"."""
+    words, found = text.split(), {}
+    for other in dict.fromkeys((*EXCHANGED.values(), *EXCHANGED)):
+        others = other.split()
+        differ = [both for both in zip(words, others, strict=False) if both[0] != both[1]]
+        if len(words) == len(others) and len(differ) == 1:
+            found[" → ".join(word.strip(".,?!") for word in differ[0])] = other
+    return found

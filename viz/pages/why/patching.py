@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.interventions.edited_model import edited_model, rewritten
+from transformer.analysis.interventions.knock_outs import input_stack
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.interventions.patch_places import Place, places
 from transformer.analysis.interventions.patching import (
@@ -18,26 +19,21 @@ from transformer.analysis.interventions.patching import (
     answer_of,
     patch_grid,
     patch_of,
-    run_pair,
     vectors_at,
 )
-from transformer.analysis.interventions.questions import NEXT_BEST, Question
-from transformer.errors import EditError, SentenceError
-from transformer.run import Run, run_again
-from viz.address import as_typed
+from transformer.analysis.interventions.questions import NEXT_BEST
+from transformer.run import run_again
 from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.shared.changed_words import marked, show_both
 from viz.pages.shared.clickable import pick_point
-from viz.pages.shared.exchanged_sentences import EXCHANGED
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import wide
-from viz.pages.shared.literal_text import refused
 from viz.pages.why.asked import Asked
+from viz.pages.why.other_sentence import other_run, other_sentence, pick_pair
 from viz.pages.why.receipt import save_receipt
 from viz.run_figures.interventions import patch_columns, patch_figure
-from viz.session import run_of
 from viz.widgets import follow_default, in_a_row, pick, pick_button, set_choice
 
 DIRECTIONS: dict[Direction, str] = {
@@ -56,6 +52,8 @@ ROW, COLUMN, HEAD = "patch_row", "patch_column", "patch_head"
 LAYER = "patch_layer"
 """The key of the picker of the layer whose heads are patched position by position."""
 ALL_LAYERS = "all layers, all positions together"
+HALF = 0.5
+"""The share from which a place of the residual stream is said to carry the difference."""
 _TENSORS = {"z": "heads", "k": "keys", "v": "values"}
 
 
@@ -77,7 +75,7 @@ def patching_section(asked: Asked) -> None:
         "of one run is replaced by the same part of the other (**activation patching**). Both runs read the "
         "same target up to the word that is asked about."
     )
-    pair = _pair(asked)
+    pair = pick_pair(asked)
     if pair is None:
         return
     _both(asked, pair)
@@ -91,7 +89,7 @@ def patching_section(asked: Asked) -> None:
     grid: PatchGrid = asked.answer(tuple(map(str, key)), "Patching part after part", compute)
     cell = _map(asked, pair, grid)
     rival = "" if asked.rival == NEXT_BEST else asked.rival
-    other = as_typed(st.session_state["patch_text"])
+    other = other_sentence()
     save_receipt(asked, "patches", direction, rival=rival, other=other, place=str(place))
     if cell is not None:
         _opened(asked, pair, grid, cell)
@@ -119,36 +117,6 @@ def _name(place: Place) -> str:
     return f"{place.stack}: {_TENSORS[place.tensor]} of {_ATTENTIONS[place.attention]}"
 
 
-def _pair(asked: Asked) -> Pair | None:
-    """Draw the box of the other sentence; returns the pair, None with a note if there is none."""
-    prepared = EXCHANGED.get(asked.sentence.text, "")
-    follow_default("patch_text", prepared)
-    typed = as_typed(
-        st.text_input(
-            "Other sentence", prepared, key="patch_text", bind="query-params", placeholder="Type a sentence"
-        )
-    )
-    if not typed.strip():
-        st.info(
-            f"Type the sentence above with one word exchanged for another of as many tokens: it has "
-            f"{len(asked.run.source.ids)}. An exchange that changes the word you ask about shows most."
-        )
-        return None
-    try:
-        with st.spinner("Running the other sentence …"):
-            return run_pair(asked.loaded, asked.run, typed, _question(asked))
-    except (SentenceError, EditError) as error:
-        refused("These two can't be patched.", error)
-        return None
-
-
-def _question(asked: Asked) -> Question:
-    """The word against a typed rival; otherwise alone, to be compared with the other run's word."""
-    if asked.rival not in ("", NEXT_BEST):
-        return asked.question
-    return next(one for one in asked.questions if asked.question.rows[0] in one.rows)
-
-
 def _rival(asked: Asked, pair: Pair) -> str:
     """Where the rival is from, in words."""
     if asked.rival not in ("", NEXT_BEST):
@@ -158,16 +126,27 @@ def _rival(asked: Asked, pair: Pair) -> str:
     return f"the next best here, because both runs write {quoted(pair.question.label)}"
 
 
+def _not_next_best(asked: Asked, pair: Pair) -> str:
+    """Why the rival isn't the next best, which is named above the section, in words."""
+    if asked.rival != NEXT_BEST or asked.question.rival == pair.question.rival:
+        return ""
+    return (
+        f" It takes the place of the next best above, {quoted(asked.question.rival)}, because a patch moves "
+        "the answer of one run towards that of the other."
+    )
+
+
 def _both(asked: Asked, pair: Pair) -> None:
     """Draw what both sentences become, and the answers at the ends of the scale."""
     with st.spinner("The model is writing the other sentence …"):
-        other = _other_run(asked)
+        other = other_run(asked)
     show_both(("This sentence", "The other sentence"), (asked.run.translation, other.translation))
     question = pair.question
     prose(
-        f"The answer is the logit of {quoted(question.label)} minus that of {quoted(question.rival)}: "
-        f"**{number(pair.clean_value, 2)}** in this sentence and **{number(pair.corrupt_value, 2)}** in the "
-        f"other one. {quoted(question.rival)} is {_rival(asked, pair)}."
+        f"The shares below are about two words, {quoted(question.label)} and {quoted(question.rival)}: "
+        f"{quoted(question.rival)} is {_rival(asked, pair)}.{_not_next_best(asked, pair)} The logit of the "
+        f"first minus that of the second is **{number(pair.clean_value, 2)}** in this sentence and "
+        f"**{number(pair.corrupt_value, 2)}** in the other one."
     )
     if pair.clean_value * pair.corrupt_value > 0:
         st.caption(
@@ -177,23 +156,28 @@ def _both(asked: Asked, pair: Pair) -> None:
 
 
 def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
-    """Draw the grid and the pickers of a cell, which open on the strongest."""
+    """Draw the grid and the pickers of a cell, which open on the one that is named."""
     shares, place, config = grid.shares.numpy(), grid.place, asked.loaded.model.config
     rows, columns = place.row_labels(config), patch_columns(pair, grid)
     column_axis = place.axes[1]
     where = "" if place.layer is None else f"layer {place.layer}, "
-    best_row, best_column = np.unravel_index(int(np.abs(shares).argmax()), shares.shape)
-    best = float(shares[best_row, best_column])
-    if best == 0:
+    if not shares.any():
         st.info(
             "Nothing here differs between the two runs before the word that is asked about, so no patch "
             "changes anything. Choose something else to patch."
         )
         return None
-    st.markdown(
-        f"Strongest: the part at **{where}{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** "
-        f"moves the answer **{best:.0%}** of the way to the other one."
-    )
+    first = _first_half(pair, grid)
+    best_row, best_column = first or np.unravel_index(int(np.abs(shares).argmax()), shares.shape)
+    if first is not None or place.attention is not None:
+        found = "Strongest"
+        if first is not None:
+            aside = ", apart from the exchanged words" if place.stack == input_stack(config) else ""
+            found = f"First to reach half, from the input up{aside}"
+        st.markdown(
+            f"{found}: the part at **{where}{rows[best_row]}, {column_axis} {quoted(columns[best_column])}** "
+            f"moves the answer **{shares[best_row, best_column]:.0%}** of the way to the other one."
+        )
     drawn = wide("why_patch_map", columns, rows)
     prose(PROVES[grid.direction])
     left, right = st.columns(2)
@@ -236,6 +220,20 @@ def _map(asked: Asked, pair: Pair, grid: PatchGrid) -> _Cell | None:
     return _Cell(row, column, f"{where}{rows[row]}, {column_axis} {quoted(columns[column])}")
 
 
+def _first_half(pair: Pair, grid: PatchGrid) -> tuple[int, int] | None:
+    """The first layer of a residual stream in which a share reaches half, and its largest there.
+
+    The exchanged tokens' own columns don't count: there the whole difference enters, so that the share is 1
+    from the input on. None for other parts, and if no layer reaches half.
+    """
+    if grid.place.attention is not None:
+        return None
+    own, other = (np.array(run.trace.tokens(grid.place.stack)[0]) for run in (pair.clean, pair.corrupt))
+    shares = np.where(own == other, grid.shares.numpy(), 0)
+    rows = np.flatnonzero((shares >= HALF).any(axis=1))
+    return (int(rows[0]), int(shares[rows[0]].argmax())) if len(rows) else None
+
+
 def _columns(place: Place) -> str:
     if place.by_head:
         return "A head is exchanged at all positions together."
@@ -270,6 +268,12 @@ def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
         key="why_patched",
         column_config=dict.fromkeys(table.columns[2:4], percent),
     )
+    for name, one in answers.items():
+        if one.best_probability > max(one.probability, one.rival_probability):
+            st.markdown(
+                f"In {name}, the model writes neither of the two there but {quoted(one.best)}, with a "
+                f"probability of **{one.best_probability:.1%}**."
+            )
     own, other, cosine = vectors_at(loaded, pair, place, cell.row, cell.column)
     st.markdown(
         f"With {cell.name} exchanged, the answer goes "
@@ -281,14 +285,9 @@ def _opened(asked: Asked, pair: Pair, grid: PatchGrid, cell: _Cell) -> None:
         layer = _layer_name(cell.row)
         st.button(f"Patch {layer}", key="patch_by_position", on_click=set_choice, args=(LAYER, layer))
     if place.stack == "encoder" or place.tensor in ("k", "v"):
-        base = asked.run if direction == "noising" else _other_run(asked)
+        base = asked.run if direction == "noising" else other_run(asked)
         with st.spinner("The model is writing with this patch …"):
             written = rewritten(loaded, base, variant).translation
         st.markdown("**With this patch from the first word on, the model writes**")
         st.markdown(marked(base.translation, written)[1])
         computed_by(rewritten)
-
-
-def _other_run(asked: Asked) -> Run:
-    """The other sentence's own run, with the output that the model writes for it."""
-    return run_of(asked.sentence.choice, as_typed(st.session_state["patch_text"]))

@@ -212,7 +212,7 @@ def test_a_mask_is_a_question_too() -> None:
 def test_what_can_not_be_patched_is_refused_with_the_numbers() -> None:
     loaded, run = ran("words")
     question = word_questions(loaded, run)[0]
-    with pytest.raises(SentenceError, match=r"has 7 tokens and the other one 4: the \| dog"):
+    with pytest.raises(SentenceError, match=r"has 7 tokens and the other one 4 \(the \| dog"):
         run_pair(loaded, run, "The dog saw a", question)
     with pytest.raises(SentenceError, match="Both sentences are the same"):
         run_pair(loaded, run, TEXT.lower(), question)
@@ -236,6 +236,7 @@ def test_a_cell_tells_what_each_run_writes_and_has_there() -> None:
         logits = logits.clone()
         logits[list(loaded.target.special_tokens.suppressed)] = -torch.inf
         assert found.best == loaded.target.token(int(logits.argmax()))
+        assert found.best_probability == pytest.approx(float(logits.softmax(dim=-1).max()))
     for place, here in (
         (Place("decoder", "cross_attn", "v"), (slice(None), 2)),
         (Place("encoder", "self_attn", "z"), (2, slice(None))),
