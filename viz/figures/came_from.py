@@ -15,7 +15,7 @@ from viz.theme import Theme
 
 def source_or_prefix(
     source: NDArray[np.floating],
-    rests_on_prefix: NDArray[np.bool_],
+    needs_no_source: NDArray[np.bool_],
     words: Sequence[str],
     *,
     theme: Theme,
@@ -25,7 +25,7 @@ def source_or_prefix(
 
     Args:
         source: (W,) shares of the source, from 0 to 1.
-        rests_on_prefix: (W,) words to mark.
+        needs_no_source: (W,) words to mark.
         words: W output words.
     """
     figure, places = go.Figure(), np.arange(len(words), dtype=np.int32)
@@ -37,13 +37,13 @@ def source_or_prefix(
             name=name,
             hovertemplate=f"%{{x}}<br>from the {name} <b>%{{y:.1%}}</b><extra></extra>",
         )
-    marked = places[rests_on_prefix]
+    marked = places[needs_no_source]
     figure.add_scatter(
         x=marked,
         y=np.full(len(marked), 1.06, dtype=np.float32),
         mode="markers",
         marker={"symbol": "triangle-down", "size": 11, "color": theme.warning},
-        name="rests on the prefix alone",
+        name="needs no word of the source",
         hovertemplate="%{x}<br>less than twice as probable with the source as without<extra></extra>",
     )
     figure.update_layout(barmode="stack")

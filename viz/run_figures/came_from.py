@@ -51,4 +51,4 @@ def source_share_figure(
     if found.source is None:
         return None
     words = [visible(one.label) for one in questions]
-    return source_or_prefix(found.source, found.from_prefix_alone, words, theme=theme)
+    return source_or_prefix(found.source, found.needs_no_source_word, words, theme=theme)

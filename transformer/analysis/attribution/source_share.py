@@ -1,8 +1,10 @@
 """Source or prefix: how much of each output word came from the source, and a score for hallucinations.
 
 Two measures, because they answer different questions. ALTI+ says where the vector that chooses a word came
-from. The gain says what the word owes to the source: its log-probability minus the one it keeps without the
-source. A word without a gain rests on the prefix alone. Over a whole target the gains add up to the pointwise
+from. The gain says what the word owes to the source's words: its log-probability minus the one it keeps
+without them. The two may differ: a full stop may be mixed from the source's and be as probable after an empty
+source. A word without a gain needs no word of the source; it may still need the tokens that frame it, such as
+<eos>, which stay. Over a whole target the gains add up to the pointwise
 mutual information log p(y | x) - log p(y | no source) (Li et al. 2016, arXiv:1510.03055, section 4); divided
 by -log p(y | no source) they are the part of the target's surprise that the source explains.
 
@@ -32,7 +34,7 @@ from transformer.run import Run
 
 Scores = NDArray[np.float64]
 LEAST_GAIN = float(np.log(2))
-"""Nats: a word that the source makes less than twice as probable rests on the prefix alone."""
+"""Nats: a word that the source's words make less than twice as probable needs none of them."""
 
 
 class NoPrefixError(ValueError):
@@ -65,7 +67,7 @@ class SourceShare:
     gains: Scores
 
     @property
-    def from_prefix_alone(self) -> NDArray[np.bool_]:
+    def needs_no_source_word(self) -> NDArray[np.bool_]:
         """True for the words with less than `LEAST_GAIN`."""
         marked: NDArray[np.bool_] = self.gains < LEAST_GAIN
         return marked

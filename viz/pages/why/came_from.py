@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from transformer.analysis.attribution.integrated_gradients import N_STEPS, Baseline
-from transformer.analysis.attribution.pictures import CameFrom, came_from
+from transformer.analysis.attribution.pictures import CameFrom, Picture, PictureName, came_from, judged_words
 from transformer.analysis.attribution.removal import MOST_SEARCHED
 from transformer.analysis.attribution.source_share import SourceShare, source_share
 from transformer.analysis.interventions.knock_outs import KnockOut, word_effects
@@ -20,6 +22,7 @@ from viz.markdown import quoted
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.figure import show, wide
 from viz.pages.why.asked import Asked, asked_in_words
+from viz.pages.why.effects import order_by_kind
 from viz.pages.why.receipt import save_receipt
 from viz.run_figures.came_from import KNOCK_OUTS, NAMES, pictures_figure, source_share_figure
 from viz.widgets import pick_button
@@ -76,10 +79,13 @@ def _knock_outs(asked: Asked, found: CameFrom, how: KnockOut) -> None:
         f"{asked_in_words(asked)}, which is {number(asked.own_value, 2)} {asked.question.unit} in this run. "
         "This needs no theory of how the model works, so the pictures below are judged by it."
     )
-    st.markdown(
-        f"Without {quoted(words.labels[best])} it falls most: by {number(float(effects[best]), 2)} "
-        f"{asked.question.unit}."
+    cost = f"{number(float(effects[best]), 2)} {asked.question.unit}"
+    costliest = (
+        f"{quoted(words.labels[best])} costs most: when it is {MEANINGS[how]}, the answer falls by {cost}."
+        if effects[best] > 0
+        else f"No word speaks for the answer: whichever is {MEANINGS[how]}, the answer doesn't fall."
     )
+    st.markdown(costliest + _written(asked, found, max(float(effects[best]), 0.0)))
     with wide("why_words_taken", words.labels):
         show(
             token_bars(
@@ -94,8 +100,43 @@ def _knock_outs(asked: Asked, found: CameFrom, how: KnockOut) -> None:
             key="why_knock_outs",
         )
     _prefix(asked, found)
+    _by_kind(asked, found, how)
     computed_by(word_effects)
     save_receipt(asked, "words", how)
+
+
+def _written(asked: Asked, found: CameFrom, cost: float) -> str:
+    """Name the words already written that cost at least as much as the costliest word of the source."""
+    if found.stack == "decoder" or "decoder" not in found.effects:
+        return ""
+    effects, labels = found.effects["decoder"], found.words["decoder"].labels
+    words = judged_words(asked.run, asked.question, "decoder")
+    dear = [word for word in words if effects[word] > 0 and effects[word] >= cost]
+    dear.sort(key=lambda word: -effects[word])
+    if not dear:
+        return ""
+    named = ", ".join(f"{quoted(labels[word])} ({number(float(effects[word]), 2)})" for word in dear)
+    return f" Already written, and as costly or more: {named}."
+
+
+def _by_kind(asked: Asked, found: CameFrom, how: KnockOut) -> None:
+    """Say how much the order of the words depends on what replaces them."""
+    words = found.words[found.stack]
+    # In a decoder, words after the question's row can't have an effect, whatever replaces them.
+    seen = slice(int(words.word_of[asked.question.rows[0]]) + 1 if found.stack == "decoder" else None)
+
+    def effects(kind: KnockOut) -> NDArray[np.float64]:
+        return asked.answer(
+            ("words", asked.question, kind),
+            "Taking words away",
+            lambda report: word_effects(
+                asked.loaded, asked.run, [asked.question], kind, stack=found.stack, on_progress=report
+            )[:, 0].numpy(),
+        )[seen]
+
+    others = {name: effects(kind) for kind, name in KNOCKED_OUT.items() if kind != how}
+    names = [quoted(one) for one in words.labels[seen]]
+    order_by_kind("the word", found.effects[found.stack][seen], others, names)
 
 
 def _prefix(asked: Asked, found: CameFrom) -> None:
@@ -142,7 +183,7 @@ def _pictures(asked: Asked, found: CameFrom) -> None:
             "logits, shares, and shares of a layer.",
             key="why_pictures",
         )
-    st.markdown(_verdict(found))
+    st.markdown(verdict(found.pictures, found.naopc_band[1]))
     st.dataframe(_table(found), key="why_judged", hide_index=True, height="content")
     st.caption(_how_judged(found))
     error = found.gradients.completeness_error
@@ -177,17 +218,53 @@ def _number(value: float) -> str:
     return "–" if math.isnan(value) else number(value, 2)
 
 
-def _verdict(found: CameFrom) -> str:
-    """Say which picture agrees best with the knock-outs, and whether chance would do as well."""
-    known = {name: one for name, one in found.pictures.items() if not math.isnan(one.agreement.kendall)}
+def verdict(pictures: dict[PictureName, Picture], random: float) -> str:
+    """Say which pictures agree best and least with the knock-outs, and whether chance would do as well.
+
+    Args:
+        pictures: by name.
+        random: the NAOPC that 95 % of random orders don't exceed; NaN if unknown.
+    """
+    known = {name: one for name, one in pictures.items() if not math.isnan(one.agreement.kendall)}
     if not known:
         return "The words can't be ranked: there are too few, or all count the same."
     better = [NAMES[name] for name, one in known.items() if one.agreement.kendall > one.agreement.band[1]]
-    best = max(known, key=lambda name: known[name].agreement.kendall)
+    best = max(known, key=lambda name: (known[name].agreement.kendall, known[name].naopc))
+    further = _least(known) + _by_naopc(known, best, random)
     told = f"Most like the knock-outs: **{NAMES[best]}** (τ {_number(known[best].agreement.kendall)})"
     if not better:
-        return f"{told}, but no picture orders the words better than chance could."
-    return f"{told}. Better than chance: {', '.join(better)}."
+        return f"{told}, but no picture orders the words better than chance could.{further}"
+    return f"{told}. Better than chance: {', '.join(better)}.{further}"
+
+
+def _least(known: dict[PictureName, Picture]) -> str:
+    """Name the picture that agrees least with the knock-outs, and compare it with random orders."""
+    if len(known) < 2:
+        return ""
+    worst = min(known, key=lambda name: known[name].agreement.kendall)
+    own = known[worst].agreement
+    said = f" Least like them: **{NAMES[worst]}** (τ {_number(own.kendall)})"
+    if own.kendall > own.band[1]:
+        return f"{said}."
+    tells = (
+        "below the range of random orders, so on this sentence it tells less than chance"
+        if own.kendall < own.band[0]
+        else "within the range of random orders, so on this sentence it tells no more than chance"
+    )
+    return f"{said}, {tells}."
+
+
+def _by_naopc(known: dict[PictureName, Picture], best: PictureName, random: float) -> str:
+    """Say so if NAOPC prefers another picture than τ does."""
+    first = max(known, key=lambda name: known[name].naopc)
+    if not known[first].naopc > known[best].naopc:
+        return ""
+    chance = ", which random orders reach too" if known[first].naopc <= random else ""
+    return (
+        f" NAOPC disagrees: by it **{NAMES[first]}** is best ({_number(known[first].naopc)}{chance}), not "
+        f"{NAMES[best]} ({_number(known[best].naopc)}). τ is about words taken away alone, NAOPC about words "
+        "taken away one after the other."
+    )
 
 
 def _how_judged(found: CameFrom) -> str:
@@ -206,6 +283,21 @@ def _how_judged(found: CameFrom) -> str:
     )
 
 
+def mixed_but_not_needed(found: SourceShare, words: Sequence[str], side: str) -> str:
+    """Explain a triangle over a bar that is mostly the source's."""
+    if found.source is None:
+        return ""
+    mixed = np.where(found.needs_no_source_word, found.source, 0)
+    word = int(mixed.argmax())
+    if mixed[word] <= 1 / 2:
+        return ""
+    without = math.exp(found.log_probabilities[word] - found.gains[word])
+    return (
+        f" {quoted(words[word])} is {mixed[word]:.0%} {side} by ALTI+ all the same: the model reads the "
+        f"{side} there, but without any word of it the probability would still be {without:.0%}."
+    )
+
+
 def _source_or_prefix(asked: Asked) -> None:
     st.header("From the source, or from what is already written?")
     if asked.run.decoder_input is None:
@@ -218,16 +310,18 @@ def _source_or_prefix(asked: Asked) -> None:
     )
     side = "source" if asked.run.encoder_input is not None else "prompt"
     words = [visible(one.label) for one in asked.questions]
-    marked = [words[place] for place in np.flatnonzero(found.from_prefix_alone)]
+    marked = np.flatnonzero(found.needs_no_source_word)
+    removed = "the model reads an empty source" if side == "source" else "`<unk>` replaces each of its words"
     prose(
-        f"ALTI+ divides each word between the {side} and the words written before it. A more direct test: "
-        f"how much less probable is the word without the {side}?"
+        f"ALTI+ divides each word between the {side} and the words written before it: which vectors it was "
+        f"mixed from. A more direct test: how much less probable is the word without the {side}? For that, "
+        f"{removed}; tokens that frame it, such as `<eos>`, stay."
     )
-    named = ", ".join(map(quoted, marked))
+    named = ", ".join(quoted(words[place]) for place in marked)
     st.markdown(
-        f"Less than twice as probable with the {side} as without it, so they rest on the prefix alone "
-        f"(triangles below): {named}."
-        if marked
+        f"Less than twice as probable with the words of the {side} as without, so none of them is needed "
+        f"(triangles below): {named}.{mixed_but_not_needed(found, words, side)}"
+        if marked.size
         else f"The {side} makes every word at least twice as probable."
     )
     figure = source_share_figure(found, asked.questions, theme=asked.theme)
@@ -236,8 +330,8 @@ def _source_or_prefix(asked: Asked) -> None:
             show(
                 figure,
                 name="source-or-prefix",
-                caption="One bar per word of the output. The triangle marks words that rest on the prefix "
-                "alone.",
+                caption="One bar per word of the output: what it was mixed from. The triangle is about "
+                f"another question: it marks words that the {side}'s words make less than twice as probable.",
                 key="why_share",
             )
         with wide("why_coverage_words", found.source_words):

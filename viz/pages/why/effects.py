@@ -1,8 +1,8 @@
-"""What each head costs the answer, and the head that is opened: in the table of heads, or on Explore."""
+"""What each head costs the answer, next to other replacements, and the head opened here or on Explore."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import streamlit as st
@@ -18,8 +18,11 @@ from transformer.analysis.interventions.heads import (
 )
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.interventions.questions import Question
+from transformer.analysis.ranks import rank_correlation
 from transformer.run import Run
 from viz.address import remember, remembered, whole_numbers
+from viz.figures.numbers import number
+from viz.glossary import linked
 from viz.pages.shared.attention_view import key_of
 from viz.pages.shared.waiting import with_progress
 from viz.pages.why.asked import Asked
@@ -62,6 +65,32 @@ def effects_of(asked: Asked, how: Ablation, reference: Sequence[Run]) -> NDArray
         return head_effects(asked.loaded, asked.run, questions, switch, report).numpy()
 
     return asked.answer(("heads", asked.question, how), "Switching off the heads, one by one", compute)
+
+
+def order_by_kind(
+    replaced: str,
+    effects: NDArray[np.float64],
+    others: Mapping[str, NDArray[np.float64]],
+    names: Sequence[str],
+) -> None:
+    """Say how much the order of the parts depends on what replaces them.
+
+    Args:
+        replaced: what is replaced, in our own words.
+        effects: (parts,) what each costs in the order above.
+        others: the same for other replacements, by their names.
+        names: of the parts, in Markdown.
+    """
+    parts = [
+        f"{number(rank_correlation(effects, other), 2)} for “{kind}” "
+        f"({names[int(other.argmax())]} costs most there, {number(float(other.max()), 2)})"
+        for kind, other in others.items()
+    ]
+    asks = linked(
+        f"**Does the order depend on what replaces {replaced}?** Spearman's rank correlation with the "
+        "order above"
+    )
+    st.markdown(f"{asks}: {'; '.join(parts)}. 1 is the same order, 0 an unrelated one.")
 
 
 def costliest_head(asked: Asked) -> HeadPlace:

@@ -23,7 +23,6 @@ from transformer.analysis.interventions.heads import (
 )
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.ledgers.logit import output_stack
-from transformer.analysis.ranks import rank_correlation
 from transformer.run import Run
 from viz.figures.labels import visible
 from viz.figures.numbers import number
@@ -35,6 +34,7 @@ from viz.pages.why.effects import (
     effects_of,
     head_in_table,
     open_in_table,
+    order_by_kind,
     reference_runs,
     reference_texts,
 )
@@ -256,16 +256,6 @@ def _choice(asked: Asked, place: HeadPlace) -> Choice:
 
 def _agreement(asked: Asked, how: Ablation, reference: Sequence[Run], effects: NDArray[np.float64]) -> None:
     """Say how much the order of the heads depends on the kind of ablation."""
-    places = head_places(asked.loaded.model.config)
-    parts = []
-    for kind in (kind for kind in ABLATIONS if kind != how):
-        other = effects_of(asked, kind, reference)[:, 0]
-        first = places[int(other.argmax())]
-        parts.append(
-            f"{number(rank_correlation(effects, other), 2)} for “{NAMES[kind]}” ({first} costs most there, "
-            f"{number(float(other.max()), 2)})"
-        )
-    prose(
-        f"**Does the order depend on what replaces the output?** Spearman's rank correlation with the "
-        f"order above: {'; '.join(parts)}. 1 is the same order, 0 an unrelated one."
-    )
+    others = {NAMES[kind]: effects_of(asked, kind, reference)[:, 0] for kind in ABLATIONS if kind != how}
+    names = [str(place) for place in head_places(asked.loaded.model.config)]
+    order_by_kind("the output", effects, others, names)

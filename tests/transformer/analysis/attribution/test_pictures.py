@@ -81,7 +81,7 @@ def test_a_model_deaf_to_its_source_writes_from_the_prefix_alone() -> None:
     np.testing.assert_allclose(found.gains, 0, atol=1e-5)
     np.testing.assert_allclose(found.source, 0, atol=1e-6)
     np.testing.assert_allclose(found.coverage, 0, atol=1e-6)
-    assert found.from_prefix_alone.all()
+    assert found.needs_no_source_word.all()
 
 
 @pytest.mark.parametrize("kind", ["relative", "rotary"])

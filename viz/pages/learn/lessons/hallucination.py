@@ -67,7 +67,7 @@ def _reason_least(subject: Subject) -> str:
 
 
 def _count(subject: Subject) -> int:
-    return int((~foreign_words(subject).shares.from_prefix_alone).sum())
+    return int((~foreign_words(subject).shares.needs_no_source_word).sum())
 
 
 def _mean_gain(sourced: Sourced) -> float:
@@ -76,7 +76,7 @@ def _mean_gain(sourced: Sourced) -> float:
 
 def _reason_count(subject: Subject) -> str:
     own, other = own_words(subject), foreign_words(subject)
-    n_own = int((~own.shares.from_prefix_alone).sum())
+    n_own = int((~own.shares.needs_no_source_word).sum())
     return (
         f"{_count(subject)} of {len(other.words)}; in the model's own translation {n_own} of "
         f"{len(own.words)}. On average the source adds {number(_mean_gain(own), 2)} nats per token to its "
