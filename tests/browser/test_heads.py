@@ -17,7 +17,7 @@ def test_a_click_on_any_cell_of_a_row_opens_its_head(page: Page, app_url: str) -
     first = opened.inner_text()
     found = {first}
     for row, column in ((1, 40), (2, 150), (3, 600), (4, 950)):
-        table.click(position={"x": column, "y": 35 * row + 50})
+        table.click(position={"x": column, "y": 65 * row + 50})
         expect(opened).not_to_have_text(first)
         first = opened.inner_text()
         found.add(first)

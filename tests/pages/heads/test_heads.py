@@ -16,11 +16,12 @@ from tests.pages.figures import array, assert_names_its_code, figure
 from tests.pages.views import Views
 from tests.support.kinds import KINDS
 from transformer.analysis.roles.analysis import analyze
-from transformer.analysis.roles.definitions import Role
+from transformer.analysis.roles.definitions import ROLES, Role
 from transformer.analysis.roles.report import HeadReport
 from transformer.checkpoints.opening import open_model
 from viz.pages.heads.roles import _csv, ordered
 from viz.pages.heads.session import _PART, _PLACE, example_pairs
+from viz.run_figures.roles import label_of
 from viz.session import ModelChoice
 
 FILE = "A result of headlight analyze"
@@ -63,6 +64,32 @@ def test_the_table_and_the_points_have_the_scores(report: HeadReport) -> None:
     found = np.concatenate([array(one["x"]) for one in points])
     np.testing.assert_allclose(found, [one.scores["special"].score for one in report.heads])
     assert [one["name"] for one in drawn][-1] == "chosen"
+
+
+def test_a_role_leaves_the_heads_that_have_learned_it(report: HeadReport) -> None:
+    app = open_app("heads")
+    picker = app.selectbox(key="heads_with")
+    learned = {role for one in report.heads for role in one.learned}
+    assert picker.options == ["all", *(label_of(role) for role in ROLES if role in learned), "none"]
+    for name in picker.options[1:]:
+        app.selectbox(key="heads_with").set_value(name).run()
+        assert not app.exception
+        found = set(app.dataframe[0].value["head"])
+        assert found == {
+            f"{one.attention} {one.layer}.{one.head}"
+            for one in report.heads
+            if name in ([label_of(role) for role in one.learned] or ["none"])
+        }
+    assert set(open_app("heads", heads_with="none").dataframe[0].value["head"]) == found
+    assert app.dataframe[0].value["score"].isna().all()
+    assert app.dataframe[0].proto.placeholder == "–", "instead of None"
+
+
+def test_the_command_is_given_with_the_format_of_its_file(report: HeadReport) -> None:
+    few, file = open_app("heads"), with_file(None)
+    for app in (few, file):
+        assert "`headlight analyze --model MODEL --pairs FILE --out FOLDER`" in texts(app)
+        assert "FILE has one pair per line: source, tab, target." in texts(app)
 
 
 def test_a_chosen_head_opens_its_sentence_on_explore(report: HeadReport) -> None:

@@ -19,7 +19,7 @@ from viz.figures.export import file_name
 from viz.figures.labels import visible, visible_in_full
 from viz.figures.numbers import number
 from viz.pages.heads.one_head import draw_head
-from viz.pages.heads.session import choose_head, chosen_head, place_of
+from viz.pages.heads.session import COMMAND, FORMAT, choose_head, chosen_head, place_of
 from viz.pages.shared.clickable import pick_point, pick_row
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.literal_text import escaped
@@ -30,6 +30,8 @@ from viz.widgets import pick
 
 FEW_SENTENCES = 200
 """Fewer sentences than this give wide intervals."""
+ALL = "all"
+"""The choice of no role: the heads of every role, and those without one."""
 
 
 @st.fragment
@@ -66,7 +68,7 @@ def _summary(report: HeadReport) -> None:
     if report.n_sentences < FEW_SENTENCES:
         st.caption(
             f"{report.n_sentences} sentences show roughly what there is, with wide intervals. For numbers to "
-            "rely on, run `headlight analyze` on a thousand sentences and open its result here."
+            f"rely on, run {COMMAND} on a thousand sentences and open its result here. {FORMAT}"
         )
 
 
@@ -102,8 +104,11 @@ def first_axes(measured: Sequence[Role]) -> tuple[Role, Role]:
 
 
 def _table(report: HeadReport, rows: Sequence[HeadRoles]) -> None:
+    by_role = heads_by_role(rows)
+    shown = pick(st.selectbox, "Heads that have learned", list(by_role), key="heads_with")
+    rows = by_role[shown]
     numbers = {
-        name: st.column_config.NumberColumn(format="%.2f", help=about)
+        name: st.column_config.NumberColumn(format="%.2f", width=75 if name == "random" else 55, help=about)
         for name, about in (
             ("score", "From 0 to 1; what it is depends on the role, see the definitions."),
             ("from", "Lower end of the interval over sentences (95 %)."),
@@ -112,12 +117,24 @@ def _table(report: HeadReport, rows: Sequence[HeadRoles]) -> None:
         )
     }
     columns = {
-        "head": st.column_config.TextColumn(pinned=True, help="Attention, layer and head, from 0."),
-        "role": st.column_config.TextColumn(help="Its main learned role."),
-        "also": st.column_config.TextColumn(help="Other roles that it has learned."),
+        "head": st.column_config.TextColumn(
+            pinned=True, width=100, help="Attention, layer and head, from 0."
+        ),
+        "role": st.column_config.TextColumn(width=120, help="Its main learned role."),
         **numbers,
+        "also": st.column_config.TextColumn(width=125, help="Other roles that it has learned."),
+        "looks": st.column_config.TextColumn(width=165),
+        "strongest sentence": st.column_config.TextColumn(width=250),
     }
-    pick_row(roles_table(report, rows), rows, choose_head, key="heads_table", columns=columns)
+    # a table of its own per choice: the cell selected in one would be that of another head in the next
+    pick_row(
+        roles_table(report, rows),
+        rows,
+        choose_head,
+        key=f"heads_table_{shown}",
+        columns=columns,
+        wraps=True,
+    )
     with st.container(horizontal=True):
         st.caption(
             "Click a column's name to sort, a row to see the head below. “none” is an answer: no role "
@@ -132,6 +149,14 @@ def _table(report: HeadReport, rows: Sequence[HeadRoles]) -> None:
             key="heads_csv",
             about="All scores of all heads, with intervals.",
         )
+
+
+def heads_by_role(rows: Sequence[HeadRoles]) -> dict[str, list[HeadRoles]]:
+    """All heads, those of every role that any has learned, and those without a role, in the given order."""
+    roles: dict[str, Role | None] = {label_of(role): role for role in ROLES}
+    groups = {name: [one for one in rows if role in one.learned] for name, role in roles.items()}
+    groups[NONE] = [one for one in rows if not one.learned]
+    return {ALL: list(rows)} | {name: own for name, own in groups.items() if own}
 
 
 def roles_table(report: HeadReport, rows: Sequence[HeadRoles]) -> pd.DataFrame:

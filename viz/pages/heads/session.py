@@ -21,6 +21,9 @@ from viz.text_session import right_answers_of
 from viz.widgets import in_a_row, pick_button, set_choice
 
 EXAMPLES, FILE = "examples", "file"
+COMMAND = "`headlight analyze --model MODEL --pairs FILE --out FOLDER`"
+FORMAT = "FILE has one pair per line: source, tab, target. A model with one stack needs only the source."
+"""The format of its file, which `read_pairs` reads."""
 _PART = 1
 """Sentences in a part: the progress bar moves after each, and each is probed."""
 _PLACE = "analysed_head"
@@ -34,8 +37,8 @@ def choose_report() -> HeadReport | None:
     labels = {EXAMPLES: "The chosen model, on its example sentences", FILE: "A result of headlight analyze"}
     if pick_button(in_a_row(), "What to look at", labels, key="heads_from") == FILE:
         st.caption(
-            "`headlight analyze --model MODEL --pairs FILE --out FOLDER` measures a model on a file of "
-            "sentences, and writes heads.json into the folder."
+            f"{COMMAND} measures a model on a file of sentences, and writes heads.json into the folder. "
+            + FORMAT
         )
         return uploaded("The result: heads.json", key="heads_upload")
     return _of_examples()
@@ -47,8 +50,7 @@ def _of_examples() -> HeadReport | None:
     if not example_pairs(choice):
         st.info(
             "No sentences with translations come with this model, so it can't be measured here. Run "
-            "`headlight analyze --model MODEL --pairs FILE --out FOLDER` with sentences of your own, and "
-            "open the result."
+            f"{COMMAND} with sentences of your own, and open the result. {FORMAT}"
         )
         return None
 

@@ -15,6 +15,8 @@ from viz.pages.shared.figure import save_menu
 from viz.session import magnification
 
 Item = TypeVar("Item")
+WRAPPED = 65
+"""Height in pixels of a row whose texts are wrapped: Streamlit wraps none in rows of 64 or less."""
 
 
 def pick_point(
@@ -64,8 +66,18 @@ def pick_row(
     *,
     key: str,
     columns: dict[str, Any],
+    wraps: bool = False,
 ) -> None:
-    """Draw a table with one row per item; `choose` is called from a callback, with a clicked row's item."""
+    """Draw a table with one row per item.
+
+    Args:
+        table: the table; a missing value is shown as a dash.
+        items: the items, in the order of the rows.
+        choose: called with a clicked row's item, from a callback.
+        key: the table's identity on the page.
+        columns: how its columns are drawn.
+        wraps: wrap long texts, in higher rows.
+    """
 
     def clicked() -> None:
         cells = st.session_state[key]["selection"]["cells"]
@@ -76,8 +88,9 @@ def pick_row(
         table,
         key=key,
         hide_index=True,
-        height=390,
         on_select=clicked,
         selection_mode="single-cell",  # a row itself is selected by its checkbox only
         column_config=columns,
+        row_height=round(WRAPPED * magnification()) if wraps else None,
+        placeholder="–",
     )
