@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from tests.pages.app import open_app, press, texts
 from tests.pages.figures import array, trace
@@ -30,6 +31,7 @@ from transformer.analysis.interventions.questions import (
 from transformer.analysis.receipts.receipt import Receipt
 from transformer.checkpoints.folder import open_saved
 from transformer.run import run_sentence
+from viz.figures.numbers import number
 from viz.pages.shared.changed_words import differences, marked
 from viz.pages.why.effects import MOST_REFERENCES
 from viz.pages.why.heads import NAMES, WRITES, name_of
@@ -128,6 +130,12 @@ def test_over_many_sentences_heads_have_intervals() -> None:
     effects = corpus_effects(loaded, pairs, Switch(loaded, "zero")).effects.mean(axis=0)
     np.testing.assert_allclose(table["mean"], np.sort(effects)[::-1], atol=1e-5)
     assert (table["from"] <= table["mean"] + 1e-9).all()
+    styler = app.dataframe[1].proto.arrow_data.styler
+    shown = convert_arrow_bytes_to_pandas_df(styler.display_values)
+    assert list(shown["mean"]) == [number(one, 4) for one in table["mean"]], "with the minus of the page"
+    assert list(shown["costs in"]) == [f"{one} of 2" for one in table["costs in"]]
+    assert "Each head's output was replaced by zeros." in texts(app)
+    assert "`headlight why --receipt headlight-why-many.json` computes these numbers again" in texts(app)
     app.button(key="receipt_many").click().run()
     assert not app.exception
     receipt = Receipt.from_json(app.session_state["receipt_many_waiting"].content.decode())

@@ -39,7 +39,7 @@ from viz.pages.why.effects import (
     reference_texts,
 )
 from viz.pages.why.few_heads import kept_heads
-from viz.pages.why.many import many_part
+from viz.pages.why.many import REPLACED, many_part
 from viz.pages.why.receipt import save_receipt
 from viz.pages.why.switching import switch_off
 from viz.theme import Theme
@@ -49,9 +49,9 @@ from viz.widgets import pick_button
 EXPLORE = "viz/pages/explore/page.py"
 NAMES: dict[Ablation, str] = {"mean": "its mean", "resample": "resampled", "zero": "zeros"}
 MEANINGS: dict[Ablation, str] = {
-    "mean": "its mean output over {where}, so that only what is specific to this sentence is lost",
-    "resample": f"its output at random positions of {{where}} (the mean of {N_DRAWS} draws)",
-    "zero": "zeros, which later layers never see otherwise",
+    "mean": f"{REPLACED['mean']}, so that only what is specific to this sentence is lost",
+    "resample": REPLACED["resample"],
+    "zero": f"{REPLACED['zero']}, which later layers never see otherwise",
 }
 WRITES: dict[Ablation, str] = {
     "mean": "With its mean in its place",

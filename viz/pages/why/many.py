@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from transformer.analysis.interventions.corpus import OutputEffects, corpus_effects
-from transformer.analysis.interventions.heads import Ablation, Switch, head_places
+from transformer.analysis.interventions.heads import N_DRAWS, Ablation, Switch, head_places
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.ranks import mean_interval
 from transformer.run import Run
+from viz.figures.numbers import number
 from viz.pages.shared.explain import computed_by, prose
 from viz.pages.shared.model_words import kind_examples
 from viz.pages.why.asked import Asked
@@ -23,6 +25,12 @@ MOST_SENTENCES = 200
 """Each takes a forward pass of all heads: a quarter of a second for en-it."""
 LARGEST_FILE = 1
 """In MB."""
+REPLACED: dict[Ablation, str] = {
+    "mean": "its mean output over {where}",
+    "resample": f"its output at random positions of {{where}} (the mean of {N_DRAWS} draws)",
+    "zero": "zeros",
+}
+"""What takes the place of a head's output."""
 _MEASURED = "why_measured"
 """Session key of what this user asked to measure last."""
 
@@ -80,7 +88,7 @@ def _table(asked: Asked, how: Ablation, reference: Sequence[Run], pairs: Pairs) 
             "mean": effects.mean(axis=0),
             "from": low,
             "to": high,
-            "costs in": (effects > 0).mean(axis=0),
+            "costs in": (effects > 0).sum(axis=0),
         }
     ).sort_values("mean", ascending=False)
     clear = int((table["from"] > 0).sum())
@@ -88,16 +96,20 @@ def _table(asked: Asked, how: Ablation, reference: Sequence[Run], pairs: Pairs) 
         f"**{table['head'].iloc[0]}** costs most. {clear} of {len(table)} heads cost something: their "
         f"interval over {len(pairs)} sentences lies above 0."
     )
-    numbers = {name: st.column_config.NumberColumn(format="%.4f") for name in ("mean", "from", "to")}
-    share = st.column_config.NumberColumn(format="percent", help="Share of the sentences in which it costs.")
+    texts = (reference_texts(asked) or [asked.sentence.text]) if how != "zero" else []
+    costs_in = st.column_config.NumberColumn(help="Sentences in which it costs something.")
+    digits = dict.fromkeys(("mean", "from", "to"), partial(number, digits=4))
     st.dataframe(
-        table,
+        table.style.format(digits | {"costs in": f"{{}} of {len(pairs)}"}),
         key="why_many_table",
         hide_index=True,
         height=320,
-        column_config={**numbers, "costs in": share},
+        column_config={"costs in": costs_in},
     )
-    st.caption("In nats per token of the output, which is the model's own where no translation is given.")
-    texts = (reference_texts(asked) or [asked.sentence.text]) if how != "zero" else []
+    where = f"{len(texts)} example sentences" if reference_texts(asked) else "the sentence asked about"
+    st.caption(
+        f"Each head's output was replaced by {REPLACED[how].format(where=where)}. In nats per token of the "
+        "output, which is the model's own where no translation is given."
+    )
     save_receipt_over_sentences(asked, how, pairs, texts)
     computed_by(corpus_effects)

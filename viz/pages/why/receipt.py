@@ -12,13 +12,14 @@ from transformer.analysis.interventions.heads import Ablation
 from transformer.analysis.interventions.outcomes import OnProgress
 from transformer.analysis.receipts.answering import answer, explain
 from transformer.analysis.receipts.receipt import Inquiry, Part, Receipt
+from transformer.checkpoints.places import shipped_models
 from viz.figures.export import file_name
 from viz.pages.shared.saved_file import save_button
 from viz.pages.why.asked import Asked
 
 
 def save_receipt(asked: Asked, parts: Part, how: str, **further: Any) -> None:
-    """Draw a button that saves the receipt of an answer.
+    """Draw a button that saves the receipt of an answer, next to the command that reads it.
 
     Args:
         asked: the question.
@@ -45,12 +46,15 @@ def save_receipt_over_sentences(
 
 
 def _button(asked: Asked, inquiry: Inquiry, name: str, compute: Callable[[OnProgress], Receipt]) -> None:
-    with st.container(horizontal=True, horizontal_alignment="right"):
+    file = file_name(f"why-{name}", "json")
+    model = "" if asked.sentence.choice.name in shipped_models() else " --model MODEL"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"`headlight why --receipt {file}{model}` computes these numbers again", width="content")
         save_button(
             "Save the receipt",
             lambda: asked.answer(("receipt", inquiry), "Writing the receipt", compute).to_json().encode(),
-            file_name=file_name(f"why-{name}", "json"),
+            file_name=file,
             mime="application/json",
             key=f"receipt_{name}",
-            about="What these numbers are and depend on: `headlight why --receipt` computes them again",
+            about="What these numbers are and depend on",
         )
