@@ -104,7 +104,7 @@ def test_a_triangle_over_a_bar_of_the_source_is_explained() -> None:
     log_probabilities, gains = np.log([0.9, 0.9, 0.8]), np.array([5.0, 0.0, np.log(1.6)])
     shares = SourceShare(np.array([0.9, 0.3, 0.7]), None, (), log_probabilities, gains)
     said = mixed_but_not_needed(shares, ["cane", "x", "."], "source")
-    assert "`.` is 70% source by ALTI+ all the same" in said
+    assert "By ALTI+, `.` is 70% source all the same" in said
     assert "would still be 50%" in said
     shares = SourceShare(np.array([0.9, 0.3, 0.4]), None, (), log_probabilities, gains)
     assert mixed_but_not_needed(shares, ["cane", "x", "."], "source") == "", "the prefix's bars need no word"

@@ -293,7 +293,7 @@ def mixed_but_not_needed(found: SourceShare, words: Sequence[str], side: str) ->
         return ""
     without = math.exp(found.log_probabilities[word] - found.gains[word])
     return (
-        f" {quoted(words[word])} is {mixed[word]:.0%} {side} by ALTI+ all the same: the model reads the "
+        f" By ALTI+, {quoted(words[word])} is {mixed[word]:.0%} {side} all the same: the model reads the "
         f"{side} there, but without any word of it the probability would still be {without:.0%}."
     )
 
