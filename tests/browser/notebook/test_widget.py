@@ -51,6 +51,7 @@ def encoded(data: bytes) -> str:
 
 def open_widget(page: Page, widget: AttentionWidget) -> Locator:
     """Show a widget in the page's first slot."""
+    page.goto("about:blank")  # content that is set keeps the policy of the page before, perhaps a saved one
     page.set_content(
         NOTEBOOK.replace("CHOICE", json.dumps(widget.choice))
         .replace("FRAME", encoded(widget.frame))

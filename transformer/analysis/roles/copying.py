@@ -36,7 +36,7 @@ def copying_stack(loaded: LoadedModel) -> Stack:
 
 @torch.inference_mode()
 def copying_shares(loaded: LoadedModel, ids: Sequence[int], seed: int) -> Tensor:
-    """The share of random tokens whose logits each head raises less than the token's own: (ids, H).
+    """The share of random other tokens whose logits each head raises less than the token's own: (ids, H).
 
     The path is embedding, the layer's norm, W_V, W_O, the final norm's gamma, generator (Elhage et al. 2021,
     "OV circuit"); what other layers make of it is left out. H counts the heads of all layers.
@@ -50,6 +50,9 @@ def copying_shares(loaded: LoadedModel, ids: Sequence[int], seed: int) -> Tensor
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randint(len(model.generator.weight), (N_COMPARED,), generator=generator)
     own, others = model.generator.weight[list(ids)], model.generator.weight[drawn.to(x.device)]
+    is_other = (torch.tensor(list(ids))[:, None] != drawn).to(
+        x.device
+    )  # rounding would decide on the token itself
     shares = []
     for layer in layers.layers:
         assert isinstance(layer, EncoderLayer | DecoderLayer)
@@ -61,7 +64,8 @@ def copying_shares(loaded: LoadedModel, ids: Sequence[int], seed: int) -> Tensor
                 centred = moved if isinstance(final_norm, RMSNorm) else moved - moved.mean(-1, keepdim=True)
                 written = centred * final_norm.gamma
             logit = (written * own).sum(dim=-1, keepdim=True)
-            shares.append((written @ others.T < logit).float().mean(dim=-1))
+            is_lower = (written @ others.T < logit) & is_other
+            shares.append(is_lower.sum(dim=-1) / is_other.sum(dim=-1).clamp(min=1))
     return torch.stack(shares, dim=-1).cpu()
 
 
