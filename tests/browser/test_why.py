@@ -24,7 +24,7 @@ def test_from_a_word_to_a_head_and_to_the_output_without_it(page: Page, app_url:
     costliest = card.inner_text()
     table.click(position={"x": 150, "y": 90})  # the second row
     expect(card).not_to_have_text(costliest)
-    expect(card.get_by_text("With zeros in its place the model writes:")).to_be_visible()
+    expect(card.get_by_text("With its mean in its place the model writes:")).to_be_visible()
     expect(page).to_have_url(re.compile("opened_head="))
     page.get_by_role("button", name="Switch more parts off").click()
     settle(page)
