@@ -17,7 +17,8 @@ from transformer.analysis.ranks import rank_correlation
 from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 from viz.figures.numbers import number
-from viz.pages.why.came_from import mixed_but_not_needed, verdict
+from viz.pages.why.came_from import verdict
+from viz.pages.why.source_or_prefix import mixed_but_not_needed
 
 SENTENCE = "my sister is younger than your brother."
 

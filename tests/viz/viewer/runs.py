@@ -17,7 +17,7 @@ from transformer.run import Run, run_again, run_sentence
 from viz.theme import PALETTES
 from viz.viewer.choice import default_choice
 from viz.viewer.frames import update_frame
-from viz.viewer.viewer_run import ViewerRun, view_run
+from viz.viewer.viewer_run import AttentionView, ViewerRun, view_run
 
 LIGHT = PALETTES["light"]
 TEXT, TARGET = "the dog saw a cat , yesterday .", "ho visto il cane"
@@ -55,3 +55,8 @@ def assert_same(found: NDArray[Any], expected: NDArray[Any] | torch.Tensor) -> N
     """Assert that the numbers are equal, bit for bit."""
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, np.asarray(expected))
+
+
+def vectors_of(view: AttentionView, layer: int, head: int) -> dict[str, NDArray[Any]]:
+    assert view.vectors is not None
+    return dict(view.vectors(layer, head))

@@ -11,10 +11,10 @@ import torch
 
 from tests.support.kinds import KINDS, MASK
 from tests.support.models import tiny_model, tiny_subword_model
+from tests.viz.viewer.runs import vectors_of
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
     MODULES,
-    Attention,
     attention_record,
     words_of,
 )
@@ -22,9 +22,8 @@ from transformer.analysis.edited import effect_of
 from transformer.analysis.receipts.answering import answer
 from transformer.analysis.receipts.receipt import Receipt
 from transformer.loaded import LoadedModel
-from transformer.run import Run, encode_sentence, force, run_sentence, trace_batch
-from viz.viewer.truncation import truncated
-from viz.viewer.viewer_run import AttentionView, ViewerRun, view_run, view_sentence, view_weights
+from transformer.run import Run, encode_sentence, run_sentence, trace_batch
+from viz.viewer.viewer_run import ViewerRun, view_run, view_sentence, view_weights
 
 TEXT = "Yesterday I saw the dog."
 TARGET = "the cat saw il cane ."
@@ -168,11 +167,6 @@ def test_where_heads_are_merged_by_mistake_nothing_is_said_of_what_one_moves() -
         assert "moved" not in vectors_of(view, 0, 1)
 
 
-def vectors_of(view: AttentionView, layer: int, head: int) -> dict[str, np.ndarray]:
-    assert view.vectors is not None
-    return dict(view.vectors(layer, head))
-
-
 # Tokens
 
 
@@ -257,68 +251,6 @@ def test_masks_are_filled_in_place_so_nothing_is_written_after_a_token() -> None
 def test_the_unit_is_the_model_s() -> None:
     assert viewed("words")[2].unit == "word"
     assert viewed("sub-words")[2].unit == "sub-word"
-
-
-# A run during decoding
-
-
-@pytest.mark.parametrize("kind", ["rotary", "relative", "languages"])
-def test_a_truncated_run_has_nothing_of_what_came_later(kind: str) -> None:
-    _, _, whole = viewed(kind, target=TARGET)
-    newest = len(whole.sides["decoder"].tokens) - 4
-    n_keys: dict[Attention, int] = {"decoder": newest + 1}
-    if "cross" in whole.attentions:
-        n_keys["cross"] = len(whole.sides["encoder"].tokens)
-    cut = truncated(whole, newest, n_keys)
-    assert list(cut.attentions) == list(n_keys)
-    before, side = whole.sides["decoder"], cut.sides["decoder"]
-    assert side.tokens == before.tokens[: newest + 1]
-    assert side.written == before.written[: newest + 1]
-    assert side.special == tuple(at for at in before.special if at <= newest)
-    assert side.words is None
-    assert dict(cut.others) == {}
-    assert cut.receipt is None
-    for name, view in cut.attentions.items():
-        n_queries, own_keys = newest + 1, n_keys[name]
-        assert view.allowed.shape == (n_queries, own_keys)
-        assert view.has == [one for one in whole.attentions[name].has if one != "costs"]
-        for layer, head in product(range(view.n_layers), range(view.n_heads)):
-            assert view.scores is not None
-            assert view.lengths is not None
-            assert (
-                view.weights(layer).shape == view.scores(layer).shape == (view.n_heads, n_queries, own_keys)
-            )
-            np.testing.assert_allclose(view.weights(layer).sum(-1), 1, atol=1e-5)
-            lengths = view.lengths(layer)
-            assert lengths is not None
-            assert lengths.shape == (view.n_heads, own_keys)
-            for vector, array in vectors_of(view, layer, head).items():
-                rows = n_queries if vector.split("_")[0] in ("q", "z", "bias") else own_keys
-                assert array.shape[0] == rows, vector
-                assert vector != "bias" or array.shape == (n_queries, own_keys)
-
-
-@pytest.mark.parametrize("kind", DECODERS)
-def test_a_truncated_run_is_the_run_of_its_tokens(kind: str) -> None:
-    """Later tokens change nothing before them, so these are the numbers that the model had at that step."""
-    loaded = MODELS[kind]()
-    source = encode_sentence(loaded, "source", TEXT, "sentence")
-    ids = encode_sentence(loaded, "target", TARGET, "target").ids
-    whole = view_run(force(loaded, source, loaded.target.describe_ids(ids)), loaded)
-    then = view_run(force(loaded, source, loaded.target.describe_ids(ids[:2])), loaded)
-    n_then = len(then.sides["decoder"].tokens)
-    n_keys: dict[Attention, int] = {"decoder": n_then}
-    if "cross" in then.attentions:
-        n_keys["cross"] = len(then.sides["encoder"].tokens)
-    cut = truncated(whole, n_then - 1, n_keys)
-    assert cut.sides["decoder"].tokens == then.sides["decoder"].tokens
-    for name, view in cut.attentions.items():
-        np.testing.assert_array_equal(view.allowed, then.attentions[name].allowed)
-        for layer, head in product(range(view.n_layers), range(view.n_heads)):
-            np.testing.assert_allclose(view.weights(layer), then.attentions[name].weights(layer), atol=1e-5)
-            expected = vectors_of(then.attentions[name], layer, head)
-            for vector, array in vectors_of(view, layer, head).items():
-                np.testing.assert_allclose(array, expected[vector], atol=1e-4, err_msg=vector)
 
 
 # A sentence of a batch
