@@ -22,6 +22,7 @@ from viz.viewer.viewer_run import AttentionView, ViewerRun, view_run
 LIGHT = PALETTES["light"]
 TEXT, TARGET = "the dog saw a cat , yesterday .", "ho visto il cane"
 MODELS = KINDS | {"words": lambda: tiny_model(2), "sub-words": lambda: tiny_subword_model(2)}
+DECODERS = [kind for kind, make in MODELS.items() if make().model.config.n_decoder_layers]
 
 
 @cache

@@ -7,13 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.viz.viewer.runs import MODELS, TARGET, TEXT, vectors_of, viewed
+from tests.viz.viewer.runs import DECODERS, MODELS, TARGET, TEXT, vectors_of, viewed
 from transformer.analysis.attention_maps import Attention
 from transformer.run import encode_sentence, force
 from viz.viewer.truncation import truncated
 from viz.viewer.viewer_run import view_run
-
-DECODERS = [kind for kind, make in MODELS.items() if make().model.config.n_decoder_layers]
 
 
 @pytest.mark.parametrize("kind", ["rotary", "relative", "languages"])

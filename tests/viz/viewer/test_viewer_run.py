@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.kinds import KINDS, MASK
-from tests.support.models import tiny_model, tiny_subword_model
-from tests.viz.viewer.runs import vectors_of
+from tests.support.kinds import MASK
+from tests.support.models import tiny_model
+from tests.viz.viewer.runs import DECODERS, MODELS, vectors_of
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,
     MODULES,
@@ -27,8 +27,6 @@ from viz.viewer.viewer_run import ViewerRun, view_run, view_sentence, view_weigh
 
 TEXT = "Yesterday I saw the dog."
 TARGET = "the cat saw il cane ."
-MODELS = KINDS | {"words": lambda: tiny_model(2), "sub-words": lambda: tiny_subword_model(2)}
-DECODERS = [kind for kind, make in MODELS.items() if make().model.config.n_decoder_layers]
 SELF = ("encoder", "decoder")
 
 
