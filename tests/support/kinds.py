@@ -240,6 +240,7 @@ CAPPED: dict[str, Any] = {
     "query_key_norm": True,
     "attention_scale": 0.3,
     "attention_soft_cap": 2.5,
+    "attention_windows": (3, 0, 2),
     "logits_soft_cap": 1.5,
     "norm": "rms",
     "norm_position": "both",
@@ -253,7 +254,7 @@ CAPPED: dict[str, Any] = {
 def capped() -> LoadedModel:
     """Decoder-only like Gemma 2 and 3.
 
-    Norms before and after sublayers, soft caps, a rotary base per layer (one has none), scaled embeddings.
+    Norms before and after sublayers, soft caps, a window and a rotary base per layer (one has neither).
     """
     return _loaded("capped", None, RenumberedCoder(ENGLISH, before=[BOS_ID]), (0, 3), **CAPPED)
 

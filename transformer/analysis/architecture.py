@@ -9,6 +9,7 @@ from itertools import groupby
 from transformer.analysis.parts import Part
 from transformer.model.choices import NORM_PLACES
 from transformer.model.config import TransformerConfig
+from transformer.model.trace import Stack
 
 _WHOLE = ("_attn", "feed_forward")
 """Parts whose matrices are not drawn: their heads and widths determine the shapes."""
@@ -79,7 +80,7 @@ def _detail(config: TransformerConfig, part: Part) -> str:
     if part.name.endswith("_attn"):
         shared = f", {config.n_kv_heads} of keys and values" if config.n_kv_heads < config.n_heads else ""
         normed = ", normed queries and keys" if config.query_key_norm else ""
-        notes = attention_notes(config, is_cross=part.name == "cross_attn")
+        notes = attention_notes(config, part.path)
         return "; ".join((f"{config.n_heads} heads of {config.d_head}{shared}{normed}", *map(_within, notes)))
     if part.name == "feed_forward":
         gate = "gated " if config.gated else ""
@@ -116,9 +117,10 @@ def _within(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:].rstrip(".")
 
 
-def attention_notes(config: TransformerConfig, *, is_cross: bool) -> list[str]:
-    """Notes on unusual features of an attention: scale, soft cap, rotary dimensions, mask."""
-    notes = []
+def attention_notes(config: TransformerConfig, path: str) -> list[str]:
+    """Notes on unusual features of an attention and its like in other layers: scale, soft cap, mask ..."""
+    is_cross, notes = path.endswith("cross_attn"), []
+    stack: Stack = "encoder" if path.startswith("encoder") else "decoder"
     if config.attention_scale is not True:
         by = (
             f"are multiplied by {config.attention_factor:g}" if config.attention_scale else "stay as they are"
@@ -129,11 +131,27 @@ def attention_notes(config: TransformerConfig, *, is_cross: bool) -> list[str]:
     if config.rotary_dims and not is_cross:
         notes.append(f"The first {config.rotary_dims} of a head's {config.d_head} dimensions are rotated.")
     if config.position_bases and not is_cross:
-        bases = ", ".join(f"{base:g}" if base else "none" for base in config.position_bases)
-        notes.append(f"Rotary bases of the decoder's layers: {bases}.")
+        notes.append(f"Rotary bases of the {stack}'s layers: {rotary_bases(config, stack)}.")
+    if config.attention_windows and not is_cross:
+        notes += _windows(config.of_stack(config.attention_windows, stack))
     if is_cross and not config.memory_padding_mask:
         notes.append("It sees the source's padding, too.")
     return notes
+
+
+def rotary_bases(config: TransformerConfig, stack: Stack) -> str:
+    """The rotary bases of a stack's layers where they differ, as a list."""
+    return ", ".join(
+        f"{base:g}" if base else "none" for base in config.of_stack(config.position_bases, stack)
+    )
+
+
+def _windows(windows: Sequence[int]) -> Iterator[str]:
+    """What each window closes, and in which layers if not in all."""
+    for window in sorted(set(windows) - {0}):
+        layers = [str(layer) for layer, own in enumerate(windows) if own == window]
+        where = f" in layers {', '.join(layers)}" if len(layers) < len(windows) else ""
+        yield f"A sliding window closes keys {window:,} or more positions away{where}."
 
 
 def _shape(shape: tuple[int, ...]) -> str:

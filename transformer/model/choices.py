@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-NormPosition = Literal["pre", "post", "both", "none"]
+NormPosition = Literal["pre", "post", "both", "output", "none"]
 Norm = Literal["layer", "rms", "layer_unbiased"]
 SinusoidLayout = Literal["interleaved", "halves", "halves_to_base"]
 
@@ -13,6 +13,7 @@ NORM_PLACES: dict[str, str] = {
     "pre": "pre-norm",
     "post": "post-norm",
     "both": "norms before and after",
+    "output": "norms of sublayer outputs",
     "none": "no norms around sublayers",
 }
 """Norm positions in words."""
@@ -37,8 +38,13 @@ class Choices:
             factor itself (Gemma Team 2024, arXiv:2408.00118).
         attention_soft_cap: c in c tanh(scores / c), which keeps scores between -c and c before the softmax
             (the same report, section 2); 0 for none.
-        query_key_norm: normalise each head's queries and keys, before any rotation (Henry et al. 2020,
-            arXiv:2010.04245; Dehghani et al. 2023, arXiv:2302.05442).
+        attention_windows: for each layer, the encoder's first: its queries see only keys fewer than so many
+            positions away in self-attention (Longformer, Beltagy et al. 2020, arXiv:2004.05150, section 3.1;
+            Mistral, Jiang et al. 2023, arXiv:2310.06825); 0 for a layer that sees all.
+        query_key_norm: True normalises each head's queries and keys, before any rotation (Henry et al. 2020,
+            arXiv:2010.04245; Dehghani et al. 2023, arXiv:2302.05442), with weights that all heads share;
+            "each_head" does so with weights of each head's own (Stable LM 2 12B); "across_heads" normalises
+            those of all heads together, before they are split (OLMo 2, arXiv:2501.00656, section 2.1).
         n_encoder_layers: the paper's N for the encoder; 0 makes a decoder-only model.
         n_decoder_layers: N for the decoder, which may differ; 0 makes an encoder-only model.
         d_ff: hidden width of the position-wise feed-forward (section 3.3: 2048).
@@ -53,8 +59,9 @@ class Choices:
             "layer_unbiased", divided by the unbiased deviation plus eps (the Annotated Transformer).
         norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); "pre",
             x + Sublayer(LayerNorm(x)); "both", x + LayerNorm(Sublayer(LayerNorm(x))) with two norms
-            (Gemma Team 2024, arXiv:2408.00118, section 2); or "none", x + Sublayer(x), as in models compiled
-            from programs (Tracr, Lindner et al. 2023, arXiv:2301.05062).
+            (Gemma Team 2024, arXiv:2408.00118, section 2); "output", x + LayerNorm(Sublayer(x)) (OLMo 2,
+            arXiv:2501.00656, section 2.1); or "none", x + Sublayer(x), as in models compiled from programs
+            (Tracr, Lindner et al. 2023, arXiv:2301.05062).
         residual_scale: factor of a sublayer's output before it is added to the stream.
         parallel_residual: self-attention and feed-forward read the same stream, each through its own norm,
             and both are added to it (GPT-NeoX, Black et al. 2022, arXiv:2204.06745, section 2.1); pre-norm
@@ -63,11 +70,12 @@ class Choices:
         norm_eps: added to the variance ("rms": the mean square) under the root; "layer_unbiased": to the
             deviation itself.
         positions: "sinusoidal" (section 3.5) and "learned" are added to the embeddings; "relative" adds a
-            learned bias by distance to the scores of self-attention (Raffel et al. 2020, arXiv:1910.10683);
+            learned bias by distance to the scores of self-attention (Raffel et al. 2020, arXiv:1910.10683),
+            "alibi" one that falls linearly, not learned (Press et al. 2022, arXiv:2108.12409);
             "rotary" rotates queries and keys (Su et al. 2021, arXiv:2104.09864).
         position_base: the 10000 in section 3.5's wavelengths, for sinusoidal and rotary positions.
-        position_bases: rotary base of each decoder layer, where they differ; 0 for a layer without rotation
-            (Gemma 3, Kamath et al. 2025, arXiv:2503.19786, section 2; NoPE layers).
+        position_bases: rotary base of each layer, the encoder's first, where they differ; 0 for a layer
+            without rotation (Gemma 3, Kamath et al. 2025, arXiv:2503.19786, section 2; NoPE layers).
         position_offset: sinusoidal position of the first token; 0 in the paper.
         rotary_dims: leading dimensions of each head that are rotated (GPT-NeoX, section 2.1); 0 for all.
         rotary_stretch: factor that lengthens rotary wavelengths, for texts longer than those of pretraining
@@ -82,6 +90,8 @@ class Choices:
         n_position_buckets: number of buckets of relative distances, each with its own bias; far distances
             share buckets.
         max_position_distance: distances from this one on share the last bucket.
+        relative_bias_per_layer: each layer learns a relative bias of its own (umT5, Chung et al. 2023,
+            arXiv:2304.09151); otherwise all layers of a stack share one.
         d_embedding: width of the embeddings, their norm, segments and positions if it differs from d_model,
             to which a projection maps them (ALBERT, section 3.1). 0 for d_model.
         embedding_scale: True multiplies embeddings by sqrt(d_model) (section 3.4), False doesn't; a number is
@@ -118,7 +128,8 @@ class Choices:
     merge_heads: Literal["transposed", "untransposed"] = "transposed"
     attention_scale: bool | float = True
     attention_soft_cap: float = 0.0
-    query_key_norm: bool = False
+    attention_windows: tuple[int, ...] = ()
+    query_key_norm: bool | Literal["each_head", "across_heads"] = False
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
     gated: bool = False
     shared_layers: bool = False
@@ -128,7 +139,7 @@ class Choices:
     parallel_residual: bool = False
     final_norm: bool | Literal["encoder", "decoder"] = False
     norm_eps: float = 1e-5
-    positions: Literal["sinusoidal", "learned", "relative", "rotary", "none"] = "sinusoidal"
+    positions: Literal["sinusoidal", "learned", "relative", "alibi", "rotary", "none"] = "sinusoidal"
     position_base: float = 10_000.0
     position_bases: tuple[float, ...] = ()
     position_offset: int = 0
@@ -139,6 +150,7 @@ class Choices:
     sinusoid_layout: SinusoidLayout = "interleaved"
     n_position_buckets: int = 32
     max_position_distance: int = 128
+    relative_bias_per_layer: bool = False
     d_embedding: int = 0
     embedding_scale: bool | float = True
     embedding_norm: bool = False

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from transformer.model.choices import Choices
 from transformer.model.choices import Norm as Norm
 from transformer.model.choices import NormPosition as NormPosition
 from transformer.model.choices import SinusoidLayout as SinusoidLayout
 from transformer.model.config_checks import NORM_POSITIONS as NORM_POSITIONS
+from transformer.model.config_checks import PER_LAYER as PER_LAYER
 from transformer.model.config_checks import ConfigError as ConfigError
 from transformer.model.config_checks import check
 
 Kind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +76,11 @@ class TransformerConfig(Choices):
         return self.norm_position in ("pre", "both")
 
     @property
+    def norms_outputs(self) -> bool:
+        """True if a sublayer's output is normed before it is added to the residual stream."""
+        return self.norm_position in ("output", "both")
+
+    @property
     def has_norms(self) -> bool:
         """False if nothing in the model is normed."""
         others = (self.final_norm, self.embedding_norm, self.query_key_norm, self.generator_transform)
@@ -88,8 +95,18 @@ class TransformerConfig(Choices):
         """The base of a layer's rotary positions; 0 for a layer without rotation."""
         if self.positions != "rotary":
             return 0
-        bases = self.position_bases if stack == "decoder" else ()
+        bases = self.of_stack(self.position_bases, stack)
         return bases[layer] if bases else self.position_base
+
+    def attention_window(self, stack: Literal["encoder", "decoder"], layer: int) -> int:
+        """The window of a layer's self-attention; 0 if it sees all keys."""
+        windows = self.of_stack(self.attention_windows, stack)
+        return windows[layer] if windows else 0
+
+    def of_stack(self, values: tuple[T, ...], stack: Literal["encoder", "decoder"]) -> tuple[T, ...]:
+        """A stack's part of values that are given for each layer, the encoder's first."""
+        n = self.n_encoder_layers
+        return values[:n] if stack == "encoder" else values[n:]
 
     def ends_with_norm(self, stack: Literal["encoder", "decoder"]) -> bool:
         """True if the stack has a final norm."""
@@ -102,7 +119,7 @@ class TransformerConfig(Choices):
             values["d_head"] = 0
         if self.n_kv_heads == self.n_heads:
             values["n_kv_heads"] = 0
-        return values | {"position_bases": list(self.position_bases)}
+        return values | {name: list(values[name]) for name in PER_LAYER}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
@@ -111,9 +128,8 @@ class TransformerConfig(Choices):
         unknown = sorted(set(values) - known)
         if unknown:
             raise ConfigError(f"The configuration has unknown fields: {', '.join(unknown)}. Remove them.")
-        bases = values.get("position_bases")
-        if isinstance(bases, list):
-            values = values | {"position_bases": tuple(bases)}
+        lists = {name: values.get(name) for name in PER_LAYER}
+        values = values | {name: tuple(given) for name, given in lists.items() if isinstance(given, list)}
         try:
             return cls(**values)
         except TypeError as error:

@@ -9,10 +9,12 @@ from transformer.model.choices import Choices
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 NORMS = ("layer", "rms", "layer_unbiased")
-NORM_POSITIONS = ("pre", "post", "both", "none")
-POSITION_KINDS = ("sinusoidal", "learned", "relative", "rotary", "none")
+NORM_POSITIONS = ("pre", "post", "both", "output", "none")
+POSITION_KINDS = ("sinusoidal", "learned", "relative", "alibi", "rotary", "none")
 SINUSOID_LAYOUTS = ("interleaved", "halves", "halves_to_base")
 MERGES = ("transposed", "untransposed")
+PER_LAYER = ("position_bases", "attention_windows")
+"""Choices with one value per layer, the encoder's layers first."""
 NO_PAD_ID = -1
 
 # Field annotation -> allowed types of its value; other annotations mean text.
@@ -22,6 +24,7 @@ _KINDS_OF_VALUES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "None": (type(None),),
     "tuple[float, ...]": (tuple,),
+    "tuple[int, ...]": (tuple,),
 }
 
 
@@ -39,6 +42,7 @@ def check(config: Choices) -> None:
     _check_generator(config)
     _check_residual(config)
     _check_heads(config)
+    _check_per_layer(config)
     _check_positions(config)
     _check_rotary(config)
 
@@ -98,6 +102,10 @@ def _check_choices(config: Choices) -> None:
             raise ConfigError(f"{name} is {getattr(config, name)!r}: choose one of {', '.join(allowed)}.")
     if config.final_norm not in (False, True, "encoder", "decoder"):
         raise ConfigError(f"final_norm is {config.final_norm!r}: choose True, False, 'encoder' or 'decoder'.")
+    if config.query_key_norm not in (False, True, "each_head", "across_heads"):
+        raise ConfigError(
+            f"query_key_norm is {config.query_key_norm!r}: choose True, False, 'each_head' or 'across_heads'."
+        )
 
 
 def _check_generator(config: Choices) -> None:
@@ -134,6 +142,22 @@ def _check_heads(config: Choices) -> None:
         )
 
 
+def _check_per_layer(config: Choices) -> None:
+    n_layers = config.n_encoder_layers + config.n_decoder_layers
+    for name in PER_LAYER:
+        values = getattr(config, name)
+        if values and len(values) != n_layers:
+            raise ConfigError(f"{name} has {len(values)} values: give one per layer, {n_layers}.")
+    for window in config.attention_windows:
+        if type(window) is not int or window < 0:
+            raise ConfigError(
+                f"attention_windows has {window!r}: a window is a number of positions, or 0 for a layer that "
+                "sees all."
+            )
+    if config.attention_windows and not any(config.attention_windows):
+        raise ConfigError("attention_windows has no window above 0: leave it out.")
+
+
 def _check_positions(config: Choices) -> None:
     width, name = (config.d_embedding, "d_embedding") if config.d_embedding else (config.d_model, "d_model")
     if config.positions == "sinusoidal" and width % 2:
@@ -144,6 +168,11 @@ def _check_positions(config: Choices) -> None:
         raise ConfigError(
             f"position_offset is {config.position_offset} but positions are {config.positions!r}: it applies "
             "to sinusoidal positions only, set it to 0."
+        )
+    if config.relative_bias_per_layer and config.positions != "relative":
+        raise ConfigError(
+            f"relative_bias_per_layer is True but positions are {config.positions!r}: it applies to relative "
+            "positions only, set it to False."
         )
     if config.positions == "relative":
         if config.n_position_buckets < 4 or config.n_position_buckets % 2:
@@ -185,10 +214,6 @@ def _check_rotary(config: Choices) -> None:
 
 def _check_bases(config: Choices) -> None:
     bases = config.position_bases
-    if bases and len(bases) != config.n_decoder_layers:
-        raise ConfigError(
-            f"position_bases has {len(bases)} values: give one per decoder layer, {config.n_decoder_layers}."
-        )
     if bases and not any(bases):
         raise ConfigError("position_bases has no base above 0: set positions to 'none' and leave it out.")
     for base in bases:

@@ -12,7 +12,8 @@ from transformer.model.cache import KeyValueCache
 from transformer.model.config import TransformerConfig
 from transformer.model.dropout import Dropout
 from transformer.model.feed_forward import FeedForward
-from transformer.model.normalization import Norm, norm_of
+from transformer.model.normalization import Norm, head_norm_of, norm_of
+from transformer.model.positions import RelativeBias, relative_bias_of
 from transformer.model.trace import NO_TAP, Tap
 
 
@@ -25,7 +26,7 @@ class DecoderLayerCache:
 
 
 class _ResidualLayer(nn.Module):
-    """Adds each sublayer's output to the residual stream, with a norm before, after, both or none."""
+    """Adds each sublayer's output to the residual stream, normed before, after, in other places or nowhere."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -43,24 +44,24 @@ class _ResidualLayer(nn.Module):
     ) -> Tensor:
         """Post-norm: LayerNorm(x + Dropout(Sublayer(x))), section 5.4.
 
-        Pre-norm: x + Dropout(Sublayer(LayerNorm(x))). Both: x + Dropout(LayerNorm(Sublayer(LayerNorm(x)))).
-        None: x + Dropout(Sublayer(x)).
+        Pre-norm: x + Dropout(Sublayer(LayerNorm(x))). Output: x + Dropout(LayerNorm(Sublayer(x))). Both:
+        x + Dropout(LayerNorm(Sublayer(LayerNorm(x)))). None: x + Dropout(Sublayer(x)).
 
         Args:
             x: the sublayer's input (B, T, D).
-            name: name of the sublayer; its norms are {name}_norm, if any, and, for "both",
-                {name}_post_norm.
+            name: name of the sublayer; {name}_norm is the norm of its input or of the sum, if any, and
+                {name}_post_norm that of its output, if any.
             tap: tap of the layer.
             sublayer: (B, T, D) -> (B, T, D).
             stream: the stream that the output is added to; x if None.
         """
         norm: Norm | None = getattr(self, f"{name}_norm")
+        post_norm: Norm | None = getattr(self, f"{name}_post_norm")
         norm_tap = tap.at(f"{name}_norm")
         if norm is not None and self.norm_position == "post":
             return norm(x + self.scaled(sublayer(x)), norm_tap)
         out = sublayer(x if norm is None else norm(x, norm_tap))
-        if self.norm_position == "both":
-            post_norm: Norm = getattr(self, f"{name}_post_norm")
+        if post_norm is not None:
             out = post_norm(out, tap.at(f"{name}_post_norm"))
         return (x if stream is None else stream) + self.scaled(out)
 
@@ -71,15 +72,12 @@ class _ResidualLayer(nn.Module):
 
 
 def _norms(config: TransformerConfig) -> tuple[Norm | None, Norm | None]:
-    """A sublayer's norm, unless there is none, and its second norm for "both"."""
-    place = config.norm_position
-    return (
-        norm_of(config) if place != "none" else None,
-        norm_of(config) if place == "both" else None,
-    )
+    """The norm of a sublayer's input or of the sum, and the norm of its output; None for none."""
+    has_norm = config.has_norms_before or config.norms_the_stream
+    return norm_of(config) if has_norm else None, norm_of(config) if config.norms_outputs else None
 
 
-def _attention(config: TransformerConfig) -> MultiHeadAttention:
+def _attention(config: TransformerConfig, relative_bias: RelativeBias | None = None) -> MultiHeadAttention:
     return MultiHeadAttention(
         config.d_model,
         config.n_heads,
@@ -89,9 +87,15 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         scale=config.attention_factor,
         soft_cap=config.attention_soft_cap,
         transposed=config.merge_heads == "transposed",
-        q_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
-        k_norm=norm_of(config, config.d_head) if config.query_key_norm else None,
+        q_norm=head_norm_of(config, config.n_heads),
+        k_norm=head_norm_of(config, config.n_kv_heads),
+        norms_across_heads=config.query_key_norm == "across_heads",
+        relative_bias=relative_bias,
     )
+
+
+def _own_relative_bias(config: TransformerConfig, *, both_ways: bool) -> RelativeBias | None:
+    return relative_bias_of(config, both_ways=both_ways) if config.relative_bias_per_layer else None
 
 
 def _feed_forward(config: TransformerConfig) -> FeedForward:
@@ -105,15 +109,15 @@ class EncoderLayer(_ResidualLayer):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
-        self.self_attn = _attention(config)
+        self.self_attn = _attention(config, _own_relative_bias(config, both_ways=True))
         self.self_attn_norm, self.self_attn_post_norm = _norms(config)
         self.feed_forward = _feed_forward(config)
         self.feed_forward_norm, self.feed_forward_post_norm = _norms(config)
 
     def forward(
-        self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP, positions: PositionInfo = NO_POSITIONS
+        self, x: Tensor, mask: Tensor | None, tap: Tap = NO_TAP, positions: PositionInfo = NO_POSITIONS
     ) -> Tensor:
-        """(B, K, D) -> (B, K, D); mask (B, 1, 1, K), positions for self-attention."""
+        """(B, K, D) -> (B, K, D); mask (B, 1, 1 or K, K), positions for self-attention."""
 
         def self_attention(x: Tensor) -> Tensor:
             return self.self_attn(x, x, mask, tap.at("self_attn"), positions=positions)
@@ -138,7 +142,7 @@ class DecoderLayer(_ResidualLayer):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__(config)
         self.parallel = config.parallel_residual
-        self.self_attn = _attention(config)
+        self.self_attn = _attention(config, _own_relative_bias(config, both_ways=False))
         self.self_attn_norm, self.self_attn_post_norm = _norms(config)
         if config.kind == "encoder-decoder":
             self.cross_attn = _attention(config)

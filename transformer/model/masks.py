@@ -25,7 +25,20 @@ def causal_mask(n_queries: int, n_keys: int | None = None, device: torch.device 
     Returns:
         (1, 1, Q, K) bool.
     """
-    n_keys = n_queries if n_keys is None else n_keys
+    return _steps_back(n_queries, n_queries if n_keys is None else n_keys, device) >= 0
+
+
+def local_mask(
+    window: int, n_queries: int, n_keys: int | None = None, device: torch.device | None = None
+) -> Tensor:
+    """Masks keys that are `window` or more positions away, before or after (arXiv:2004.05150, section 3.1).
+
+    Aligned and shaped like `causal_mask`.
+    """
+    return _steps_back(n_queries, n_queries if n_keys is None else n_keys, device).abs() < window
+
+
+def _steps_back(n_queries: int, n_keys: int, device: torch.device | None) -> Tensor:
+    """How far before its query each key is, (1, 1, Q, K); the last query is at the last key."""
     query = torch.arange(n_keys - n_queries, n_keys, device=device)[:, None]
-    key = torch.arange(n_keys, device=device)[None, :]
-    return (key <= query)[None, None]
+    return (query - torch.arange(n_keys, device=device))[None, None]

@@ -2,7 +2,7 @@
 
 Sinusoidal (paper, section 3.5) and learned encodings, (length, d_model), are added; rotary positions (Su et
 al. 2021, arXiv:2104.09864) rotate queries and keys; relative positions (Raffel et al. 2020, arXiv:1910.10683,
-section 2.1) add a bias to the scores.
+section 2.1) and ALiBi (Press et al. 2022, arXiv:2108.12409) add a bias to the scores.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def distance_buckets(distances: Tensor, n_buckets: int, max_distance: int, *, bo
 
 
 class RelativeBias(nn.Module):
-    """A learned bias per head and distance bucket for the scores of self-attention, shared by all layers."""
+    """A learned bias per head and distance bucket for the scores of self-attention."""
 
     buckets: Tensor
 
@@ -197,3 +197,42 @@ class RelativeBias(nn.Module):
         clamped = distances.clamp(-self.max_distance, self.max_distance)
         bias = functional.embedding(self.buckets[clamped + self.max_distance], self.weight)  # (Q, K, H)
         return bias.permute(2, 0, 1)[None]
+
+
+def relative_bias_of(config: TransformerConfig, *, both_ways: bool) -> RelativeBias:
+    """A new relative bias, for a stack or, if each layer has its own, for one layer."""
+    return RelativeBias(
+        config.n_heads, config.n_position_buckets, config.max_position_distance, both_ways=both_ways
+    )
+
+
+def alibi_slopes(n_heads: int) -> Tensor:
+    """The slope of each head, (H,): 2^(-8 / H), 2^(-16 / H), ..., 2^-8 (arXiv:2108.12409, section 3).
+
+    If H is not a power of two, the heads beyond the largest power of two in it get every other slope of
+    twice that many heads, as in the published code.
+    """
+    power = 1 << (n_heads.bit_length() - 1)
+    exponents = [8 * head / power for head in range(1, power + 1)]
+    exponents += [4 * head / power for head in range(1, 2 * (n_heads - power), 2)]
+    return 2.0 ** -torch.tensor(exponents, device="cpu")
+
+
+class LinearBias(nn.Module):
+    """ALiBi: minus slope times distance, added to the scores of self-attention; nothing is learned.
+
+    Press et al. 2022, arXiv:2108.12409, section 3. In an encoder, keys after the query have distances too
+    (Günther et al. 2023, arXiv:2310.19923, section 3.1).
+    """
+
+    slopes: Tensor
+
+    def __init__(self, n_heads: int) -> None:
+        super().__init__()
+        self.register_buffer("slopes", alibi_slopes(n_heads), persistent=False)
+
+    def forward(self, start: int, n_queries: int) -> Tensor:
+        """(1, H, Q, K) for the Q queries from position `start` on and all keys up to the last query."""
+        keys = torch.arange(start + n_queries, device=self.slopes.device)
+        distances = (keys[None, :] - keys[start:, None]).abs()  # (Q, K)
+        return (-self.slopes[:, None, None] * distances)[None]

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from transformer.model.attention import NO_POSITIONS, PositionInfo
 from transformer.model.config import TransformerConfig
 from transformer.model.layers import DecoderLayer, DecoderLayerCache, EncoderLayer
+from transformer.model.masks import local_mask
 from transformer.model.normalization import norm_of
-from transformer.model.positions import RelativeBias, rotary_wavelengths, rotation
+from transformer.model.positions import LinearBias, relative_bias_of, rotary_wavelengths, rotation
 from transformer.model.trace import NO_TAP, Stack, Tap
 
 
@@ -25,16 +26,10 @@ class _Stack(nn.Module):
         n_layers: int,
     ) -> None:
         super().__init__()
-        self.relative_bias = (
-            RelativeBias(
-                config.n_heads,
-                config.n_position_buckets,
-                config.max_position_distance,
-                both_ways=stack == "encoder",
-            )
-            if config.positions == "relative"
-            else None
-        )
+        is_relative = config.positions == "relative" and not config.relative_bias_per_layer
+        self.relative_bias = relative_bias_of(config, both_ways=stack == "encoder") if is_relative else None
+        self.linear_bias = LinearBias(config.n_heads) if config.positions == "alibi" else None
+        self.windows = [config.attention_window(stack, i) for i in range(n_layers)]
         self.bases = [config.rotary_base(stack, i) for i in range(n_layers)]
         self.wavelengths = {base: rotary_wavelengths(config, base) for base in self.bases if base}
         n_distinct = 1 if config.shared_layers else n_layers
@@ -43,13 +38,26 @@ class _Stack(nn.Module):
 
     def position_info(self, x: Tensor, start: int = 0) -> list[PositionInfo]:
         """Positional information for the tokens x (B, T, D) from position `start` on, for each layer."""
-        if self.relative_bias is not None:
-            return [PositionInfo(bias=self.relative_bias(start, x.shape[1]))] * len(self.layers)
+        bias = self.linear_bias if self.relative_bias is None else self.relative_bias
+        if bias is not None:
+            return [PositionInfo(bias=bias(start, x.shape[1]))] * len(self.layers)
         by_base = {
             base: PositionInfo(rotation=rotation(start, x.shape[1], lengths, like=x))
             for base, lengths in self.wavelengths.items()
         }
         return [by_base.get(base, NO_POSITIONS) for base in self.bases]
+
+    def masks(self, mask: Tensor | None, x: Tensor, start: int = 0) -> list[Tensor | None]:
+        """Each layer's mask: `mask`, and that of the layer's window if the keys reach beyond it."""
+        n_queries, n_keys = x.shape[1], start + x.shape[1]
+        local = {
+            window: local_mask(window, n_queries, n_keys, x.device)
+            for window in set(self.windows)
+            if 0 < window < n_keys
+        }
+        if mask is not None:
+            local = {window: near & mask for window, near in local.items()}
+        return [local.get(window, mask) for window in self.windows]
 
     def finish(self, x: Tensor, tap: Tap) -> Tensor:
         """Apply the final norm, if any."""
@@ -64,9 +72,9 @@ class Encoder(_Stack):
 
     def forward(self, x: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """(B, S, D) -> memory (B, S, D); mask (B, 1, 1, S)."""
-        positions = self.position_info(x)
+        positions, masks = self.position_info(x), self.masks(mask, x)
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, tap.at("layers").at(i), positions[i])
+            x = layer(x, masks[i], tap.at("layers").at(i), positions[i])
         return self.finish(x, tap)
 
 
@@ -89,8 +97,9 @@ class Decoder(_Stack):
 
         A mask of None masks nothing.
         """
-        positions = self.position_info(x, 0 if caches is None else len(caches[0].self_attn))
+        start = 0 if caches is None else len(caches[0].self_attn)
+        positions, masks = self.position_info(x, start), self.masks(mask, x, start)
         for i, layer in enumerate(self.layers):
             cache = None if caches is None else caches[i]
-            x = layer(x, mask, memory, memory_mask, tap.at("layers").at(i), cache, positions[i])
+            x = layer(x, masks[i], memory, memory_mask, tap.at("layers").at(i), cache, positions[i])
         return self.finish(x, tap)

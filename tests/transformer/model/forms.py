@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import pytest
 
 from tests.support.kinds import CAPPED, FACTORS, MASKED, PARALLEL, RELATIVE, ROTARY, SHARED, SHIFTED
-from tests.transformer.model.core import KINDS
+from tests.transformer.model.core import KINDS, SIZES
+from transformer.model.config import PER_LAYER
 
-FORMS: dict[str, dict[str, object]] = {
+FORMS: dict[str, dict[str, Any]] = {
     "the paper's": {},
     "pre-norm, learned": {
         "norm_position": "pre",
@@ -40,7 +44,7 @@ FORMS: dict[str, dict[str, object]] = {
     "rotary, with biases": {"positions": "rotary", "position_base": 100.0, "norm": "rms"},
     "hidden states": {"has_generator": False, "embedding_norm": True},
     "no padding": {"pad_id": -1},
-    "norms before and after, caps, a base for each layer": CAPPED,
+    "norms before and after, caps, a base and a window for each layer": CAPPED,
     "parallel, partly rotated": PARALLEL,
     "shared layers, narrow embeddings": SHARED | {"positions": "learned"},
     "four factors": FACTORS,
@@ -51,12 +55,14 @@ FORMS: dict[str, dict[str, object]] = {
 }
 
 
-def _changes(kind: str, form: str) -> dict[str, object]:
-    changes = KINDS[kind] | FORMS[form]
+def _changes(kind: str, form: str) -> dict[str, Any]:
+    changes: dict[str, Any] = KINDS[kind] | FORMS[form]
     if kind != "decoder-only":
         changes.pop("parallel_residual", None)
-    if kind == "encoder-only":
-        changes.pop("position_bases", None)
+    sizes = SIZES | changes
+    for name in PER_LAYER:
+        values = itertools.cycle(changes.get(name, ()))
+        changes[name] = tuple(itertools.islice(values, sizes["n_encoder_layers"] + sizes["n_decoder_layers"]))
     return changes
 
 

@@ -15,7 +15,7 @@ import torch
 
 import transformer
 from tests.transformer.model.core import KINDS, SIZES, tiny_config
-from transformer.model.config import PRESETS, ConfigError, TransformerConfig, preset
+from transformer.model.config import PER_LAYER, PRESETS, ConfigError, TransformerConfig, preset
 from transformer.model.transformer import Transformer
 
 REFUSED: list[tuple[Mapping[str, object], str]] = [
@@ -126,7 +126,7 @@ REFUSED: list[tuple[Mapping[str, object], str]] = [
             f"{name} is {value} but positions are 'sinusoidal': it applies to rotary positions only, "
             "leave it out.",
         )
-        for name, value in (("rotary_dims", 4), ("position_bases", (10.0, 0.0, 10.0)))
+        for name, value in (("rotary_dims", 4), ("position_bases", (10.0, 0.0, 10.0, 0.0, 10.0)))
     ),
     (
         {"position_offset": 2, "positions": "learned"},
@@ -135,17 +135,27 @@ REFUSED: list[tuple[Mapping[str, object], str]] = [
     ),
     (
         {"positions": "rotary", "position_bases": [10.0, 0.0]},
-        "position_bases has 2 values: give one per decoder layer, 3.",
+        "position_bases has 2 values: give one per layer, 5.",
     ),
+    ({"attention_windows": [4, 0, 4]}, "attention_windows has 3 values: give one per layer, 5."),
     *(
         (
-            {"positions": "rotary", "position_bases": [10.0, value, 0]},
+            {"attention_windows": [4, value, 4, 0, 7]},
+            f"attention_windows has {value}: a window is a number of positions, or 0 for a layer that sees "
+            "all.",
+        )
+        for value in (-1, 2.0, True)
+    ),
+    ({"attention_windows": [0] * 5}, "attention_windows has no window above 0: leave it out."),
+    *(
+        (
+            {"positions": "rotary", "position_bases": [10.0, value, 0, 10.0, 0]},
             f"position_bases has {value}: a base is finite and above 1, or 0 for no rotation.",
         )
         for value in (0.5, True)
     ),
     (
-        {"positions": "rotary", "position_bases": [0, 0, 0.0]},
+        {"positions": "rotary", "position_bases": [0, 0, 0.0, 0, 0]},
         "position_bases has no base above 0: set positions to 'none' and leave it out.",
     ),
     *(
@@ -194,6 +204,7 @@ REFUSED: list[tuple[Mapping[str, object], str]] = [
             ("dropout", None, "float"),
             ("embedding_scale", "8", "bool | float"),
             ("position_bases", 10.0, "tuple[float, ...]"),
+            ("attention_windows", 4, "tuple[int, ...]"),
         )
     ),
     ({"heads": 3, "depth": 2}, "The configuration has unknown fields: depth, heads. Remove them."),
@@ -230,7 +241,8 @@ def test_derived_values() -> None:
         {"positions": "rotary", "d_head": 14, "n_kv_heads": 1, "norm": "rms", "pad_id": -1},
         {
             "positions": "rotary",
-            "position_bases": (100.0, 0, 1e6),
+            "position_bases": (100.0, 0, 1e6, 0, 7.0),
+            "attention_windows": (3, 0, 0, 2, 9),
             "attention_scale": 0.25,
             "logits_scale": 1.0,
         },
@@ -243,7 +255,7 @@ def test_to_dict_and_back_through_json(changes: dict[str, object]) -> None:
 
 def test_a_configuration_from_before_a_choice_was_there_opens_without_it() -> None:
     older = tiny_config().to_dict()
-    for name in ("parallel_residual", "position_bases", "d_embedding", "memory_padding_mask"):
+    for name in ("parallel_residual", "d_embedding", "memory_padding_mask", *PER_LAYER):
         del older[name]
     assert TransformerConfig.from_dict(older) == tiny_config()
 
@@ -269,7 +281,12 @@ def test_every_field_is_read_by_the_model_and_set_outside_it() -> None:
                 for path in (package / "model").glob("*.py")
                 if path.stem not in ("choices", "config_checks")
             ],
-            [path for folder in ("checkpoints", "training") for path in (package / folder).rglob("*.py")],
+            [
+                path
+                for folder in ("checkpoints", "training")
+                for path in (package / folder).rglob("*.*")
+                if path.suffix in (".py", ".yaml")
+            ],
         )
     )
     for field in dataclasses.fields(TransformerConfig):

@@ -164,8 +164,8 @@ def test_the_leading_numbers_of_a_head_are_turned() -> None:
     )
 
 
-def test_each_decoder_layer_may_have_its_own_base_or_none() -> None:
-    bases = {"position_base": 500.0, "position_bases": (9.0, 0.0, 500.0), "rotary_stretch": 2.0}
+def test_each_layer_may_have_its_own_base_or_none() -> None:
+    bases = {"position_base": 500.0, "position_bases": (30.0, 500.0, 9.0, 0.0, 500.0), "rotary_stretch": 2.0}
     model, src, tgt = with_pair(tiny_transformer(**ROTARY, **bases).double())
     trace = trace_of(model, src, tgt)
     for layer, base, stretch in ((0, 9.0, 1.0), (2, 500.0, 2.0)):
@@ -173,8 +173,10 @@ def test_each_decoder_layer_may_have_its_own_base_or_none() -> None:
         expected = turned(trace[f"{path}.q_unrotated"].numpy(), base, 22, stretch)
         assert deviation(trace[f"{path}.q"], torch.from_numpy(expected)) < 1e-9
     assert "decoder.layers.1.self_attn.q_unrotated" not in trace
-    expected = turned(trace["encoder.layers.1.self_attn.k_unrotated"].numpy(), 500.0, 22, 2.0)
-    assert deviation(trace["encoder.layers.1.self_attn.k"], torch.from_numpy(expected)) < 1e-9
+    for layer, base, stretch in ((0, 30.0, 1.0), (1, 500.0, 2.0)):
+        path = f"encoder.layers.{layer}.self_attn"
+        expected = turned(trace[f"{path}.k_unrotated"].numpy(), base, 22, stretch)
+        assert deviation(trace[f"{path}.k"], torch.from_numpy(expected)) < 1e-9
 
 
 def test_shared_layers_are_one_layer_again_and_again() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.masks import causal_mask, local_mask, padding_mask
 
 
 def test_padding_is_closed_to_every_query() -> None:
@@ -40,3 +41,13 @@ def test_a_mask_lives_on_the_device_of_its_ids() -> None:
     meta = torch.device("meta")
     assert padding_mask(torch.zeros(2, 3, dtype=torch.long, device=meta), 0).device == meta
     assert causal_mask(3, device=meta).device == meta
+    assert local_mask(2, 3, device=meta).device == meta
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 9])
+def test_a_window_opens_the_keys_nearer_than_it(window: int) -> None:
+    mask = local_mask(window, 5)
+    expected = [[abs(query - key) < window for key in range(5)] for query in range(5)]
+    assert mask.shape == (1, 1, 5, 5)
+    assert mask[0, 0].tolist() == expected
+    assert torch.equal(local_mask(window, 2, 5), mask[:, :, 3:]), "with earlier keys cached"

@@ -156,7 +156,7 @@ class _Drawn:
             + (f", {config.n_kv_heads} of keys and values" if grouped else "")
             + ("" if is_cross else _IN_ATTENTION.get(config.positions, "")),
             about=f"In {config.n_heads} heads, {looks} and gathers their values.{shared}{normed}"
-            f"{''.join(f' {said}' for said in attention_notes(config, is_cross=is_cross))}"
+            f"{''.join(f' {said}' for said in attention_notes(config, path))}"
             f"{self._in_layer()}",
             reads=is_cross,
         )

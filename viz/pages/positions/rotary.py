@@ -10,10 +10,12 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.analysis.attention_maps import attention_record, attentions, n_layers
+from transformer.analysis.architecture import rotary_bases
+from transformer.analysis.attention_maps import attention_record, attentions, n_layers, stacks
 from transformer.analysis.positions import rotary_layer
 from transformer.model.config import TransformerConfig
 from transformer.model.positions import rotate
+from transformer.model.trace import Trace
 from viz.figures.numbers import number
 from viz.pages.shared.explain import computed_by, explain
 from viz.pages.shared.figure import show
@@ -40,7 +42,7 @@ def rotary_section(sentence: SentenceRun) -> None:
     explain(
         what="Each head's numbers form pairs, and each pair of a query or key is turned by an angle: "
         "the position times the pair's own speed (Su et al. 2021). The product of two turned vectors depends "
-        f"on the distance between them, not on where they are.{_on_parts(config)}",
+        f"on the distance between them, not on where they are.{_on_parts(config, trace)}",
         formula=_formula(
             before[:n_turned],
             record.q[0, head, query].numpy(),
@@ -97,14 +99,13 @@ def _no_turn(layer: int) -> None:
     st.info(f"Layer {layer} turns nothing: its attention knows no positions. Choose another layer.")
 
 
-def _on_parts(config: TransformerConfig) -> str:
+def _on_parts(config: TransformerConfig, trace: Trace) -> str:
     """Say which numbers are rotated, and which bases the layers have, if not all are alike."""
     said = ""
     if config.rotary_dims:
         said = f" This model turns only the first {config.rotary_dims} of a head's {config.d_head} numbers."
     if config.position_bases:
-        bases = ", ".join(f"{base:g}" if base else "none" for base in config.position_bases)
-        said += f" Its layers have different bases: {bases}."
+        said += f" Its layers have different bases: {rotary_bases(config, stacks(trace)[0])}."
     return said
 
 

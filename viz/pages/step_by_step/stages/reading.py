@@ -44,9 +44,10 @@ def reading(way: Way, stack: Stack) -> Iterator[Stage]:
     stages.append(_tokens(way, stack, path, is_target=is_target))
     stages += [_ids(way, stack, path), *_embedded(way, stack, path)]
     note = POSITIONS.get(way.config.positions, "")
-    if way.config.position_bases and not all(way.config.position_bases):
-        still = [str(i) for i, base in enumerate(way.config.position_bases) if not base]
-        note += f" Of the decoder's layers {', '.join(still)} turn nothing."
+    bases = way.config.of_stack(way.config.position_bases, stack)
+    if not all(bases):
+        still = [str(i) for i, base in enumerate(bases) if not base]
+        note += f" The {stack}'s layers {', '.join(still)} turn nothing."
     if note:
         stages[-1] = replace(stages[-1], notice=f"{stages[-1].notice} {note}")
     stages += _places(way, stack, path)

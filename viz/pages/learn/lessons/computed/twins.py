@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
+from transformer.analysis.attention_maps import STACKS
 from transformer.analysis.parts import parts_of, total
 from transformer.checkpoints.random_model import random_model, with_norms
 from transformer.loaded import LoadedModel
 from transformer.model.config import NormPosition, TransformerConfig
 from viz.pages.learn.lessons.format.subject import Subject
 
+T = TypeVar("T")
 SEED = 0
 DEPTH = 12
 """Layers of a deep twin: two or three would hardly show the effect of depth."""
@@ -40,10 +43,16 @@ def too_large(subject: Subject, *, deep: bool) -> str:
 
 
 def _deep(config: TransformerConfig, place: NormPosition) -> TransformerConfig:
-    bases = config.position_bases
     return replace(
         with_norms(config, place),
-        position_bases=tuple(bases[layer % len(bases)] for layer in range(DEPTH)) if bases else (),
+        position_bases=_repeated(config, config.position_bases),
+        attention_windows=_repeated(config, config.attention_windows),
         n_encoder_layers=DEPTH if config.n_encoder_layers else 0,
         n_decoder_layers=DEPTH if config.n_decoder_layers else 0,
     )
+
+
+def _repeated(config: TransformerConfig, values: tuple[T, ...]) -> tuple[T, ...]:
+    """The values of each stack's layers, repeated for `DEPTH` layers."""
+    own = [config.of_stack(values, stack) for stack in STACKS]
+    return tuple(some[layer % len(some)] for some in own if some for layer in range(DEPTH))
