@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from transformer.model.cache import KeyValueCache
 from transformer.model.normalization import Norm
-from transformer.model.positions import Rotation, rotate
+from transformer.model.positions import RelativeBias, Rotation, rotate
 from transformer.model.trace import NO_TAP, Tap
 
 
@@ -152,7 +152,9 @@ class MultiHeadAttention(nn.Module):
         scale: factor of the products; 1 / sqrt(d_head) when None.
         soft_cap: c in c tanh(scores / c); 0 for none.
         transposed: see merge_heads in `TransformerConfig`.
-        q_norm, k_norm: norms over d_head of every head's queries and keys; None for none.
+        q_norm, k_norm: norms of the queries and keys; None for none.
+        norms_across_heads: these norms are over all heads together, not over each head's d_head.
+        relative_bias: a relative bias of this attention's own; None for none.
     """
 
     def __init__(
@@ -168,6 +170,8 @@ class MultiHeadAttention(nn.Module):
         transposed: bool = True,
         q_norm: Norm | None = None,
         k_norm: Norm | None = None,
+        norms_across_heads: bool = False,
+        relative_bias: RelativeBias | None = None,
     ) -> None:
         super().__init__()
         self.n_heads = n_heads
@@ -177,6 +181,8 @@ class MultiHeadAttention(nn.Module):
         self.soft_cap = soft_cap
         self.transposed = transposed
         self.q_norm, self.k_norm = q_norm, k_norm
+        self.norms_across_heads = norms_across_heads
+        self.relative_bias = relative_bias
         self.w_q = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
         self.w_k = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.w_v = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
@@ -197,23 +203,25 @@ class MultiHeadAttention(nn.Module):
             x: (B, Q, D).
             memory: (B, K, D); with a cache, only the part not yet cached (K may be 0).
             mask: bool, broadcasts to (B, H, Q, K), True = may attend; None masks nothing.
-            tap: sees q_norm and k_norm (B, H, T, d_head), q_unrotated, q, k_unrotated, k, v (k and v have
-                n_kv_heads heads), the tensors of `scaled_dot_product_attention`, and out, where present.
+            tap: sees q_norm and k_norm (B, H, T, d_head; across heads (B, T, H * d_head)), q_unrotated, q,
+                k_unrotated, k, v (k and v have n_kv_heads heads), the tensors of
+                `scaled_dot_product_attention`, and out, where present.
             cache: keys and values of earlier calls.
             positions: positional information, in self-attention only.
 
         Returns:
             (B, Q, D).
         """
-        q = self.split_heads(self.w_q(x))  # (B, H, Q, d_head)
-        if self.q_norm is not None:
-            q = self.q_norm(q, tap.at("q_norm"))
+        q = self._normed_heads(self.w_q(x), self.q_norm, tap.at("q_norm"))  # (B, H, Q, d_head)
         if positions.rotation is not None:
             q = rotate(tap("q_unrotated", q), positions.rotation)
         q = tap("q", q)
         k, v = self._keys_and_values(memory, tap, cache, positions)  # (B, n_kv_heads, K, d_head) each
+        bias = positions.bias
+        if self.relative_bias is not None:
+            bias = self.relative_bias(k.shape[-2] - q.shape[-2], q.shape[-2])
         attend = fused_attention if tap is NO_TAP else partial(scaled_dot_product_attention, tap=tap)
-        z = attend(q, k, v, mask, bias=positions.bias, scale=self.scale, soft_cap=self.soft_cap)
+        z = attend(q, k, v, mask, bias=bias, scale=self.scale, soft_cap=self.soft_cap)
         return tap("out", self.w_o(self.merge_heads(z)))
 
     def _keys_and_values(
@@ -223,14 +231,18 @@ class MultiHeadAttention(nn.Module):
         cached = None if cache is None else cache.contents()
         if cached is not None and memory.shape[1] == 0:
             return cached
-        k = self.split_heads(self.w_k(memory))
-        if self.k_norm is not None:
-            k = self.k_norm(k, tap.at("k_norm"))
+        k = self._normed_heads(self.w_k(memory), self.k_norm, tap.at("k_norm"))
         if positions.rotation is not None:
             k = rotate(tap("k_unrotated", k), positions.rotation)
         k = tap("k", k)
         v = tap("v", self.split_heads(self.w_v(memory)))
         return (k, v) if cache is None else cache.extend(k, v)
+
+    def _normed_heads(self, x: Tensor, norm: Norm | None, tap: Tap) -> Tensor:
+        """Split queries or keys (B, T, H * d_head) into heads, normed before or after if there is a norm."""
+        if norm is None:
+            return self.split_heads(x)
+        return self.split_heads(norm(x, tap)) if self.norms_across_heads else norm(self.split_heads(x), tap)
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, T, H * d_head) -> (B, H, T, d_head): head h gets columns h * d_head to (h + 1) * d_head - 1."""

@@ -26,7 +26,7 @@ class DecoderLayerCache:
 
 
 class _ResidualLayer(nn.Module):
-    """Adds each sublayer's output to the residual stream, normed before, after, in other places or nowhere."""
+    """Adds each sublayer's output to the residual stream, with norms where norm_position says."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

@@ -121,7 +121,7 @@ class Transformer(nn.Module):
                 continue
             if name.endswith(".gamma"):
                 nn.init.ones_(parameter)
-            elif parameter.dim() == 1:
+            elif parameter.dim() == 1 or name.endswith(".beta"):
                 nn.init.zeros_(parameter)
             elif "embedding" in name and "projection" not in name:
                 nn.init.normal_(parameter, std=1 / math.sqrt(self.config.d_model), generator=generator)

@@ -48,8 +48,11 @@ def weight_names() -> frozenset[str]:
         norm_position="both",
     )
     relative = replace(_SMALL, positions="relative")
+    per_layer = replace(relative, relative_bias_per_layer=True)
     return frozenset(
-        pattern_of(name) for config in (everything, relative) for name in skeleton(config).state_dict()
+        pattern_of(name)
+        for config in (everything, relative, per_layer)
+        for name in skeleton(config).state_dict()
     )
 
 
