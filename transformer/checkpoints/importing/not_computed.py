@@ -21,6 +21,14 @@ _TWO_MODELS = "two models in one, each with a configuration of its own: save the
 _VARIED = "layers of several kinds or widths in one stack"
 _WINDOW = "attention over a window around each token, and a few tokens that see all"
 
+_NANOCHAT = "transformer.h.0.attn.c_q.weight"
+_OF_NANOCHAT = {
+    "": "norms without weights, the square of ReLU, and queries and keys normed after their rotation",
+    "x0_lambdas": "a learned share of the embedding in each layer (x0_lambdas)",
+    "value_embeds": "embeddings that are added to the values (value_embeds)",
+}
+"""Part of a tensor's name -> what models with such tensors have."""
+
 MISSING: Mapping[str, str] = {
     "bamba": _STATE_SPACE,
     "big_bird": _SPARSE,
@@ -75,6 +83,7 @@ MISSING: Mapping[str, str] = {
     "mpnet": "learned positions and a relative bias at once",
     "mpt": _ALIBI,
     "mra": "attention in several resolutions",
+    "nanochat": _OF_NANOCHAT[""],
     "nemotron_h": _STATE_SPACE,
     "nezha": "vectors of distances inside each attention",
     "nllb-moe": _EXPERTS,
@@ -122,12 +131,25 @@ MISSING: Mapping[str, str] = {
 def refusal(raw: RawCheckpoint) -> str:
     """Why a checkpoint of this type is not opened; empty for other types."""
     kind = str(raw.json("config.json").get("model_type") or missing_by_name(raw.tensors))
-    if kind not in MISSING:
+    if kind in MISSING:
+        described = f"The model is of type {shown(kind)}, which has {MISSING[kind]}."
+    elif _is_nanochat(raw.tensors):
+        described = f"The names are those of nanochat (karpathy/nanochat), which has {_in_nanochat(raw)}."
+    else:
         return ""
-    return (
-        f"The model is of type {shown(kind)}, which has {MISSING[kind]}. Headlight's model does not compute "
-        "that: choose a model of another kind."
+    return f"{described} Headlight's model does not compute that: choose a model of another kind."
+
+
+def _is_nanochat(names: Iterable[str]) -> bool:
+    names = list(names)
+    return any(name.endswith(_NANOCHAT) for name in names) and not any(
+        ".ln" in name or "norm" in name for name in names
     )
+
+
+def _in_nanochat(raw: RawCheckpoint) -> str:
+    found = (what for part, what in _OF_NANOCHAT.items() if any(part in name for name in raw.tensors))
+    return "; ".join(found)
 
 
 def missing_by_name(names: Iterable[str]) -> str:

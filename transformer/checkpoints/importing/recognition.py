@@ -11,7 +11,7 @@ from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.families.own_layout.described import described_by_user
-from transformer.checkpoints.importing.families.own_layout.unknown import describe
+from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.not_computed import refusal
@@ -143,14 +143,20 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
     own = described_by_user(raw)
     if own is not None:
         return [(own, _as_described(own, raw, plain))]
-    for prefix in shared_prefixes(plain):
-        tensors = {name.removeprefix(prefix): stored for name, stored in plain.items()}
-        if len(tensors) < len(plain):
-            continue
-        found = _matching(replace(raw, tensors=tensors))
+    found = _with_known_names(replace(raw, tensors=plain))
+    if not found:
+        raise CheckpointError(refusal(raw) or _unknown(replace(raw, tensors=plain)))
+    return found
+
+
+def _with_known_names(plain: RawCheckpoint) -> list[Candidate]:
+    """The families that match after a prefix is removed; empty if none does."""
+    for prefix in shared_prefixes(plain.tensors):
+        tensors = {name.removeprefix(prefix): stored for name, stored in plain.tensors.items()}
+        found = _matching(replace(plain, tensors=tensors)) if len(tensors) == len(plain.tensors) else []
         if found:
             return found
-    raise CheckpointError(refusal(raw) or _unknown(raw))
+    return []
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
@@ -229,21 +235,18 @@ _SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
 """Model type -> the family that has its tensor names."""
 
 
-def _unknown(raw: RawCheckpoint) -> str:
-    families = {family.name: family.label for family in FAMILIES if family.name != "headlight"}
-    known = ", ".join(families.values())
-    config = ForeignConfig.of(raw)
+def _unknown(plain: RawCheckpoint) -> str:
+    labels = {family.name: family.label for family in FAMILIES if family.name != "headlight"}
+    config = ForeignConfig.of(plain)
     if config is None or "model_type" not in config:
-        beside = " Give the whole folder if there is a config.json." if raw.path.is_file() else ""
-        return describe(raw, FAMILIES) + beside
+        beside = " Give the whole folder if there is a config.json." if plain.path.is_file() else ""
+        return describe(plain, FAMILIES) + beside
     model_type = str(config.get("model_type"))
-    label = families.get(_SAME_LAYOUT.get(model_type, model_type))
+    label = labels.get(_SAME_LAYOUT.get(model_type, model_type))
     if label is not None:
-        return _other_names_than(label, raw)
-    return (
-        f"config.json says model_type {shown(model_type)}, which Headlight does not open: choose a model of "
-        f"one of the kinds that it opens, {known}."
-    )
+        return _other_names_than(label, plain)
+    same = [family for family, _ in _with_known_names(replace(plain, texts={}))]
+    return unlisted(model_type, plain, same[:1], FAMILIES)
 
 
 def _other_names_than(label: str, raw: RawCheckpoint) -> str:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from transformer.checkpoints.importing.family import Family, Patterns, Renames
-from transformer.checkpoints.importing.nearest_names import nearest, shape_text
+from transformer.checkpoints.importing.families.own_layout.nearest_layout import nearest_layout
+from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.nearest_names import shape_text
 from transformer.checkpoints.reading.raw import LAYER_NUMBER, RawCheckpoint, StoredTensor
 from transformer.errors import shown
 
 _LAYER = re.compile(rf"(?:^|(?<=\.)){LAYER_NUMBER}\.")
+_MOST_LEVELS = 3
+"""Most numbers in a name that may be a layer's."""
 _MOST_STACKS = 4
 _MOST_NAMES = 8
 _MOST_TENSORS = 20_000
 """Most tensors whose names are examined."""
-_NEAR = 0.3
-"""Smallest share of common words at which a layout is called the nearest."""
 _NORM = re.compile(r"norm|ln|alpha|gamma|scale")
 _ATTENTION = re.compile(
     r"attn|attention|multi_?head"
     r"|(^|[._])(to_?|w_?|fc_?)?(q|k|v|qkv|kv|query|key|value|queries|keys|values)([._]|$)"
+)
+HOW_TO_MAP = (
+    "`python -m transformer inspect {} --write-map own.yaml` writes a mapping file to fill in, "
+    "--map own.yaml uses it"
 )
 
 
@@ -32,7 +38,7 @@ class Stack:
 
     Attributes:
         prefix: the part before the number, with the dot: "blocks.".
-        depth: one more than the highest number.
+        depth: how many layers there are.
         names: names inside a layer -> the shape of the first such tensor.
     """
 
@@ -55,23 +61,44 @@ class Found:
     outside: dict[str, tuple[int, ...]]
     d_model: int
 
+    def first_layers(self) -> list[str]:
+        """The names of each stack's tensors as in its layer 0, and those outside."""
+        inside = (f"{stack.prefix}0.{name}" for stack in self.stacks for name in stack.names)
+        return [*inside, *self.outside]
+
 
 def look(tensors: Mapping[str, StoredTensor]) -> Found:
     """Sort tensors into stacks of numbered layers and the rest."""
+    examined = dict(islice(tensors.items(), _MOST_TENSORS))
+    splits = {name: list(islice(_LAYER.finditer(name), _MOST_LEVELS)) for name in examined}
+    layers: dict[str, dict[str, list[str]]] = {}
+    for name, matches in splits.items():
+        for match in matches:
+            of_prefix = layers.setdefault(name[: match.start()], {})
+            of_prefix.setdefault(match[1], []).append(name[match.end() :])
+    prefixes = {prefix for prefix, numbered in layers.items() if _are_layers(numbered)}
     stacks: dict[str, Stack] = {}
     outside: dict[str, tuple[int, ...]] = {}
     lengths: Counter[int] = Counter()
-    for name, stored in list(tensors.items())[:_MOST_TENSORS]:
-        match = _LAYER.search(name)
-        if match is None:
+    for name, stored in examined.items():
+        number = [one for one in splits[name] if name[: one.start()] in prefixes]
+        if not number:
             outside[name] = stored.shape
             continue
-        stack = stacks.setdefault(name[: match.start()], Stack(name[: match.start()]))
-        stack.depth = max(stack.depth, int(match[1]) + 1)
-        stack.names.setdefault(name[match.end() :], stored.shape)
+        prefix = name[: number[0].start()]
+        stack = stacks.setdefault(prefix, Stack(prefix, len(layers[prefix])))
+        stack.names.setdefault(name[number[0].end() :], stored.shape)
         lengths.update(length for length in stored.shape[-2:] if length > 1)
     ordered = sorted(stacks.values(), key=lambda stack: -len(stack.names) * stack.depth)
     return Found(ordered, outside, lengths.most_common(1)[0][0] if lengths else 0)
+
+
+def _are_layers(numbered: Mapping[str, list[str]]) -> bool:
+    """True if a list's entries are alike and have several parts: nn.Sequential numbers unlike ones too."""
+    entries = [set(names) for names in numbered.values()]
+    largest = max(entries, key=len)
+    parts = {name.rpartition(".")[0] for name in largest}
+    return len(parts) > 1 and all(2 * len(entry & largest) >= len(entry) for entry in entries)
 
 
 def describe(raw: RawCheckpoint, families: Iterable[Family]) -> str:
@@ -82,13 +109,34 @@ def describe(raw: RawCheckpoint, families: Iterable[Family]) -> str:
     if len(found.stacks) > _MOST_STACKS:
         lines.append(f"- and {len(found.stacks) - _MOST_STACKS} more groups of layers")
     lines += _outside(found)
-    lines.append(_nearest_family(raw, families))
+    lines.append(nearest_layout(raw, found.first_layers(), families))
     lines.append(
-        "If it is a Transformer, you can say which tensor is which: `python -m transformer inspect FILE "
-        "--write-map own.yaml` writes a mapping file to fill in, --map own.yaml uses it; see "
+        f"If it is a Transformer, you can say which tensor is which: {HOW_TO_MAP.format('FILE')}; see "
         "docs/checkpoints.md."
     )
-    return "\n".join(line for line in lines if line)
+    return "\n".join(lines)
+
+
+def unlisted(
+    model_type: str, raw: RawCheckpoint, same_names: Sequence[Family], families: Iterable[Family]
+) -> str:
+    """Sentences about a config.json whose model_type is unknown: the nearest layout, and how to describe it.
+
+    Args:
+        model_type: what config.json says.
+        raw: the checkpoint, without wrappers.
+        same_names: the families that the tensors' names alone would make it.
+        families: all of them.
+    """
+    if same_names:
+        same = same_names[0].label
+        nearest = f"Its tensors have the names of {same}, but another type may compute something else."
+    else:
+        nearest = nearest_layout(raw, look(raw.tensors).first_layers(), families)
+    return (
+        f"Headlight has no layout for model_type {shown(model_type)} of config.json. {nearest} If "
+        f"Headlight's model computes the same, a mapping file opens it: {HOW_TO_MAP.format('FOLDER')}."
+    )
 
 
 def _stack(stack: Stack) -> str:
@@ -100,6 +148,8 @@ def _stack(stack: Stack) -> str:
         "norms": [name for name in stack.names if is_norm(name, stack.names[name])],
     }
     told = [f"{what} {_names(names, stack.names)}" for what, names in parts.items() if names]
+    if parts["attention"] and not parts["norms"]:
+        told.append("no norm with weights")
     named = {name for names in parts.values() for name in names}
     rest = [name for name in stack.names if name not in named]
     if rest:
@@ -135,42 +185,6 @@ def _outside(found: Found) -> list[str]:
     if rest and (not found.stacks or not tables):
         lines.append(f"- outside of numbered layers: {_names(rest, found.outside)}")
     return lines
-
-
-def _nearest_family(raw: RawCheckpoint, families: Iterable[Family]) -> str:
-    names = list(raw.tensors)[:_MOST_TENSORS]
-    words = _words(names)
-    tables = [(family, family.renames) for family in families if family.renames]
-    scored = [(_shared(words, _words(table)), family, table) for family, table in tables]
-    if not scored:
-        return ""
-    score, family, table = max(scored, key=lambda one: one[0])
-    if score < _NEAR:
-        return "No known layout has names like these."
-    return f"The nearest is {family.label}. {_difference(names, table)}"
-
-
-def _difference(names: list[str], table: Renames) -> str:
-    patterns = Patterns(table)
-    fitting = {match[0] for match in map(patterns.find, names) if match is not None}
-    others = [name for name in names if patterns.find(name) is None]
-    lacking = [theirs for theirs in table if theirs not in fitting]
-    for theirs in lacking:
-        near = nearest(theirs.replace("{}", "0"), others, n=1)
-        if near:
-            return f"It has {shown(theirs)}, and these files have {shown(near[0])}."
-    if lacking:
-        return f"It has {shown(lacking[0])}, and these files don't."
-    return f"These files have {shown(others[0])} besides." if others else "Its shapes are others."
-
-
-def _words(names: Iterable[str]) -> frozenset[str]:
-    parts = (part for name in names for part in name.split("."))
-    return frozenset(part for part in parts if part != "{}" and not part.isdigit())
-
-
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    return 2 * len(one & other) / (len(one) + len(other) or 1)
 
 
 def _short(name: str) -> str:

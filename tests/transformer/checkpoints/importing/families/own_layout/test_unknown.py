@@ -58,15 +58,17 @@ def test_the_nearest_layout_is_named_with_what_differs(tmp_path: Path) -> None:
         "ln_f.weight": torch.zeros(8),
     }
     message = said(tmp_path, state)
-    assert re.search("The nearest is (nanoGPT|GPT-2|minGPT)", message), message
-    assert "wte.weight" in message or "bias" in message
+    assert re.search("The nearest layout is (nanoGPT|GPT-2)", message), message
+    assert "It does not have 'embed.weight' (but 'wte.weight')." in message
 
 
 def test_files_without_layers_and_hostile_names_are_described_in_few_lines(tmp_path: Path) -> None:
     message = said(tmp_path, nn.LSTM(7, 9, 2).state_dict())
     assert "outside of numbered layers: weight_ih_l0 (36 × 7)" in message
-    state = {f"{'x' * 300}\x1b[31m.{i}.q.weight": torch.zeros(2, 2) for i in range(3)}
-    state |= {f"{name}.0.w": torch.zeros(3) for name in "abcdefgh"}
+    state = {
+        f"{'x' * 300}\x1b[31m.{i}.{part}.weight": torch.zeros(2, 2) for i in range(3) for part in ("q", "k")
+    }
+    state |= {f"{name}.0.{part}.w": torch.zeros(3) for name in "abcdefgh" for part in ("fc", "out")}
     message = said(tmp_path, state)
     assert "\x1b" not in message
     assert "more groups of layers" in message
@@ -81,6 +83,70 @@ def test_layers_are_sorted_by_their_prefix(tmp_path: Path) -> None:
         "unembed.weight",
         "mask",
     }
+
+
+def test_a_list_of_unlike_entries_is_no_stack_of_layers(tmp_path: Path) -> None:
+    """nn.Sequential numbers its activations and dropouts too, so that its numbers have gaps."""
+
+    def block() -> nn.Module:
+        ff = nn.Sequential(nn.Linear(12, 20), nn.Dropout(), nn.ReLU(), nn.Linear(20, 12))
+        return nn.ModuleDict({"qkv": nn.Linear(12, 36), "net": ff, "norm": nn.LayerNorm(12)})
+
+    top = nn.Sequential(nn.Linear(12, 12), nn.LayerNorm(12), nn.ReLU(), nn.Dropout(), nn.Linear(12, 7))
+    model = nn.ModuleDict({"body": nn.Sequential(*(block() for _ in range(3))), "top": top})
+    found = look(raw_of(tmp_path, model.state_dict()).tensors)
+    assert [(stack.prefix, stack.depth) for stack in found.stacks] == [("body.", 3)]
+    assert {"net.0.weight", "net.3.weight"} <= found.stacks[0].names.keys()
+    assert {name.rpartition(".")[0] for name in found.outside} == {"top.0", "top.1", "top.4"}
+    numbered = nn.Sequential(nn.Embedding(9, 12), nn.Sequential(*(block() for _ in range(2))))
+    found = look(raw_of(tmp_path, numbered.state_dict()).tensors)
+    assert [(stack.prefix, stack.depth) for stack in found.stacks] == [("1.", 2)]
+
+
+def test_nanochat_is_refused_by_what_it_computes(tmp_path: Path) -> None:
+    names = [f"attn.c_{part}" for part in ("q", "k", "v", "proj")] + ["mlp.c_fc", "mlp.c_proj"]
+    state = {f"transformer.h.{i}.{name}.weight": torch.zeros(12, 12) for i in range(2) for name in names}
+    state |= {f"{name}.weight": torch.zeros(17, 12) for name in ("transformer.wte", "lm_head")}
+    plain = refused(tmp_path, {f"_orig_mod.{name}": tensor for name, tensor in state.items()})
+    assert "norms without weights" in plain
+    assert "square of ReLU" in plain
+    assert "value_embeds" not in plain
+    state |= {"x0_lambdas": torch.zeros(2), "value_embeds.1.weight": torch.zeros(17, 12)}
+    assert "(x0_lambdas)" in refused(tmp_path, state)
+    assert "(value_embeds)" in refused(tmp_path, state)
+    normed = {f"transformer.h.{i}.ln_1.weight": torch.zeros(12) for i in range(2)}
+    assert "nanochat" not in refused(tmp_path, state | normed)
+
+
+GATED_MLP = ("gate_proj", "up_proj", "down_proj")
+
+
+@pytest.mark.parametrize(
+    "mlp, told",
+    [
+        (GATED_MLP, "have the names of Llama-like, but another type may compute something else"),
+        (("fc_in", "fc_out"), "does not have 'layers.0.mlp.fc_in.weight'"),
+    ],
+)
+@pytest.mark.parametrize("model_type", ["another", ["another"]])
+def test_an_unlisted_type_is_told_the_nearest_layout_and_the_way(
+    tmp_path: Path, mlp: tuple[str, ...], told: str, model_type: object
+) -> None:
+    parts = [*(f"self_attn.{part}_proj" for part in "qkvo"), *(f"mlp.{part}" for part in mlp)]
+    state = {f"model.layers.{i}.{part}.weight": torch.zeros(12, 12) for i in range(2) for part in parts}
+    for norm in ("input_layernorm", "post_attention_layernorm"):
+        state |= {f"model.layers.{i}.{norm}.weight": torch.zeros(12) for i in range(2)}
+    state |= {"model.embed_tokens.weight": torch.zeros(17, 12), "model.norm.weight": torch.zeros(12)}
+    message = refused(tmp_path, state, {"model_type": model_type})
+    assert told in message
+    assert "--write-map own.yaml" in message
+    assert len(message) < 500
+
+
+def refused(folder: Path, state: dict[str, Tensor], config: dict[str, object] | None = None) -> str:
+    with pytest.raises(CheckpointError) as refusal:
+        plan_import(raw_of(folder, state, config), {})
+    return str(refusal.value)
 
 
 def test_the_mapping_file_that_is_written_opens_the_model(tmp_path: Path) -> None:
