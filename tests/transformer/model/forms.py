@@ -52,6 +52,20 @@ FORMS: dict[str, dict[str, Any]] = {
     | {"memory_padding_mask": True},
     "narrow sinusoids, untied": {"d_embedding": 14, "tie_generator": False, "norm_position": "both"},
     "relative, capped": {"positions": "relative", "attention_soft_cap": 1.5, "n_kv_heads": 1},
+    "a relative bias per layer": {"positions": "relative", "relative_bias_per_layer": True},
+    "linear biases": {"positions": "alibi", "n_kv_heads": 1, "embedding_norm": True},
+    "normed outputs, norms across heads": {
+        "norm_position": "output",
+        "query_key_norm": "across_heads",
+        "residual_scale": 0.5,
+        "n_kv_heads": 1,
+    },
+    "normed outputs, a norm of each head's own": {
+        "norm_position": "output",
+        "query_key_norm": "each_head",
+        "positions": "rotary",
+        "norm": "layer_unbiased",
+    },
 }
 
 

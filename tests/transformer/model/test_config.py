@@ -70,13 +70,22 @@ REFUSED: list[tuple[Mapping[str, object], str]] = [
         for name, allowed in (
             ("activation", "relu, gelu, gelu_tanh, silu"),
             ("norm", "layer, rms, layer_unbiased"),
-            ("norm_position", "pre, post, both, none"),
-            ("positions", "sinusoidal, learned, relative, rotary, none"),
+            ("norm_position", "pre, post, both, output, none"),
+            ("positions", "sinusoidal, learned, relative, alibi, rotary, none"),
             ("sinusoid_layout", "interleaved, halves, halves_to_base"),
             ("merge_heads", "transposed, untransposed"),
         )
     ),
     ({"final_norm": "stem"}, "final_norm is 'stem': choose True, False, 'encoder' or 'decoder'."),
+    (
+        {"query_key_norm": "head"},
+        "query_key_norm is 'head': choose True, False, 'each_head' or 'across_heads'.",
+    ),
+    (
+        {"relative_bias_per_layer": True, "positions": "alibi"},
+        "relative_bias_per_layer is True but positions are 'alibi': it applies to relative positions only, "
+        "set it to False.",
+    ),
     (
         {"rotary_stretch": 0.5},
         "rotary_stretch is 0.5: it must be finite and at least 1 (1 is no stretch).",
