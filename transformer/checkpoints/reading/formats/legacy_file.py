@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.checkpoints.reading.formats.pickles.machine import read_pickle
-from transformer.checkpoints.reading.formats.pickles.pickle_bytes import EndsEarlyError
+from transformer.checkpoints.reading.formats.pickles.machine import EndsEarlyError, read_pickle
 from transformer.checkpoints.reading.formats.pickles.saved_weights import SavedWeights
 from transformer.checkpoints.reading.formats.pickles.values import (
     SAVE_WEIGHTS,

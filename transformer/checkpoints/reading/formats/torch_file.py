@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from transformer.checkpoints.reading.formats.pickles.machine import read_pickle
+from transformer.checkpoints.reading.formats.pickles.machine import DAMAGED, read_pickle
 from transformer.checkpoints.reading.formats.pickles.saved_weights import SavedWeights
 from transformer.checkpoints.reading.formats.pickles.values import SAVE_WEIGHTS, STORAGES, Storage
 from transformer.checkpoints.reading.formats.unread import describe_zip
@@ -44,7 +44,7 @@ def read_torch(file: RegularFile, limits: Limits, wanted: str = "") -> WeightsFi
         _check_byte_order(entries[BYTE_ORDER], file)
     unpickled = read_pickle(pickle.read(file), limits)
     if unpickled.end != pickle.n_bytes:
-        raise CheckpointError("has a damaged pickle: copy or download it again.")
+        raise CheckpointError(DAMAGED)
     saved = SavedWeights(unpickled.value, limits, wanted)
     needed = {tensor.storage.key: tensor.storage for tensor in saved.tensors.values()}
     return as_weights_file(file, saved, {key: _block(needed[key], entries) for key in needed}, "torch zip")

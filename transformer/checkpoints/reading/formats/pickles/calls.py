@@ -236,9 +236,7 @@ def _size(args: tuple[Any, ...], _: Limits) -> tuple[int, ...]:
 def _set(args: tuple[Any, ...], _: Limits) -> set[Any]:
     if len(args) > 1 or (args and type(args[0]) is not list):
         damaged()
-    members: set[Any] = set()
-    add_to(members, args[0] if args else [])
-    return members
+    return add_to(set(), args[0] if args else [])
 
 
 def _encoded(args: tuple[Any, ...], _: Limits) -> bytes:

@@ -1,18 +1,24 @@
 """A pickle interpreter that runs no code: functions are names, and their results are opaque objects.
 
-It supports the opcodes of protocol 2, which torch.save writes, those of Python 2, and those that other
-protocols use for the same values. https://github.com/python/cpython/blob/3.11/Lib/pickletools.py
+`pickletools` of the standard library splits the bytes into operations without executing any. Supported are
+the operations of protocol 2, which torch.save writes, those of Python 2, and those that other protocols use
+for the same values.
+
+A `pickle.Unpickler` with a harmless `find_class` would not do. It creates and hashes dictionaries, sets and
+tuples itself, so a key of a few hundred bytes can keep it busy forever (a tuple that contains the same tuple
+twice, and so on), and a key of a million nested tuples crashes the process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
+from pickletools import OpcodeInfo, genops
 from typing import Any, NoReturn
 
 from transformer.checkpoints.reading.formats.pickles.calls import as_reference, call, is_known
 from transformer.checkpoints.reading.formats.pickles.globals import as_global
-from transformer.checkpoints.reading.formats.pickles.pickle_bytes import DAMAGED, PickleBytes, as_text
 from transformer.checkpoints.reading.formats.pickles.values import (
     SAVE_WEIGHTS,
     Global,
@@ -27,14 +33,20 @@ from transformer.checkpoints.reading.formats.pickles.values import (
 from transformer.checkpoints.reading.limits import Limits
 from transformer.errors import CheckpointError
 
+DAMAGED = "has a damaged pickle: copy or download it again."
 MAX_STACK = 1_000_000
 MAX_MEMO = 4_000_000
 MAX_INTEGER_BYTES = 32
 _LARGEST_STEP = 1_000
 """How far the total number of arguments may exceed the number of bytes read."""
 _PROTOCOLS = range(2, 6)
-_STOP = ord(".")
+_FRAME_BYTES = 9
+"""Length of the operation that begins a frame."""
 _LONG = (str, bytes, tuple, list)
+
+
+class EndsEarlyError(CheckpointError):
+    """A pickle that ends too early."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +68,27 @@ def read_pickle(content: bytes, limits: Limits, start: int = 0) -> Unpickled:
     """Read the pickle that begins at `start`; more may follow it.
 
     Raises:
+        EndsEarlyError: when the pickle is longer than `content`.
         CheckpointError: when unpickling would run a program, or the pickle is damaged.
     """
     return _Machine(content, limits, start).run()
+
+
+def _operations(content: bytes, start: int) -> Iterator[tuple[OpcodeInfo, Any, int | None]]:
+    """The operations of a pickle, their arguments and offsets."""
+    stream = BytesIO(content)
+    stream.seek(start)
+    try:
+        yield from genops(stream)
+    except UnicodeDecodeError as error:
+        raise _no_text() from error
+    except ValueError as error:
+        kind = EndsEarlyError if stream.tell() == len(content) else CheckpointError
+        raise kind(DAMAGED) from error
+
+
+def _no_text() -> CheckpointError:
+    return CheckpointError("has text in its pickle that is no UTF-8: save it again.")
 
 
 def _damaged() -> NoReturn:
@@ -67,8 +97,9 @@ def _damaged() -> NoReturn:
 
 class _Machine:
     def __init__(self, content: bytes, limits: Limits, start: int) -> None:
-        self._pickle = PickleBytes(content, start)
+        self._content = content
         self._limits = limits
+        self._start = self._at = start
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
@@ -76,52 +107,53 @@ class _Machine:
         self._n_given = 0
 
     def run(self) -> Unpickled:
-        while (operation := self._pickle.byte()) != _STOP:
-            step = _STEPS.get(operation)
+        for operation, argument, at in _operations(self._content, self._start):
+            self._at = at or 0
+            if operation.name == "STOP":
+                break
+            step = _STEPS.get(operation.name)
             if step is None:
                 raise CheckpointError(
-                    f"has a pickle with the operation {bytes([operation])!r}, which no weights need: save it "
-                    f"again with {SAVE_WEIGHTS}."
+                    f"has a pickle with the operation {operation.code.encode('latin-1')!r}, which no weights "
+                    f"need: save it again with {SAVE_WEIGHTS}."
                 )
-            step(self)
+            step(self, argument)
             if len(self._stack) > MAX_STACK or len(self._marks) > MAX_STACK or len(self._memo) > MAX_MEMO:
                 raise CheckpointError(
                     f"has a pickle with too many values at once: save it again with {SAVE_WEIGHTS}."
                 )
         if len(self._stack) != 1 or self._marks:
             _damaged()
-        return Unpickled(self._stack[0], self._storages, self._pickle.at)
+        return Unpickled(self._stack[0], self._storages, self._at + 1)
 
-    def _push(self, value: Any) -> None:
+    def push(self, value: Any) -> None:
         self._stack.append(value)
-
-    def _pop(self) -> Any:
-        if len(self._stack) <= (self._marks[-1] if self._marks else 0):
-            _damaged()
-        return self._stack.pop()
 
     def _top(self) -> Any:
         if len(self._stack) <= (self._marks[-1] if self._marks else 0):
             _damaged()
         return self._stack[-1]
 
-    def _pop_to_mark(self) -> list[Any]:
+    def pop(self, n_values: int) -> list[Any]:
+        """Take the topmost values, in the order in which they were pushed."""
+        start = len(self._stack) - n_values
+        if start < (self._marks[-1] if self._marks else 0):
+            _damaged()
+        return self._take(start)
+
+    def pop_to_mark(self) -> list[Any]:
         if not self._marks:
             _damaged()
-        mark = self._marks.pop()
-        values = self._stack[mark:]
-        del self._stack[mark:]
+        return self._take(self._marks.pop())
+
+    def _take(self, start: int) -> list[Any]:
+        values = self._stack[start:]
+        del self._stack[start:]
         return values
 
-    def drop(self) -> None:
-        self._pop()
-
-    def drop_to_mark(self) -> None:
-        self._pop_to_mark()
-
-    def protocol(self) -> None:
+    def protocol(self, number: int) -> None:
         """The first opcode of a pickle, absent in protocol 1."""
-        if self._pickle.byte() not in _PROTOCOLS:
+        if number not in _PROTOCOLS:
             raise CheckpointError(
                 "has a pickle of another protocol than torch.save writes (2): save it again with "
                 f"{SAVE_WEIGHTS}."
@@ -130,53 +162,32 @@ class _Machine:
     def mark(self) -> None:
         self._marks.append(len(self._stack))
 
-    def frame(self) -> None:
-        if self._pickle.number("<Q") > self._pickle.n_left:
+    def frame(self, length: int) -> None:
+        if length > len(self._content) - self._at - _FRAME_BYTES:
             _damaged()
 
-    def integer(self) -> None:
-        n_bytes = self._pickle.byte()
+    def integer(self, number: int) -> None:
+        n_bytes = number.bit_length() // 8 + 1
         if n_bytes > MAX_INTEGER_BYTES:
             raise CheckpointError(
-                f"has a whole number of {n_bytes} bytes, where {MAX_INTEGER_BYTES} are allowed: save it "
-                f"again with {SAVE_WEIGHTS}."
+                f"has a whole number of {n_bytes} bytes, where {MAX_INTEGER_BYTES} are "
+                f"allowed: save it again with {SAVE_WEIGHTS}."
             )
-        self._push(int.from_bytes(self._pickle.take(n_bytes), "little", signed=True))
+        self.push(number)
 
-    def tuple_of(self, n_items: int) -> None:
-        self._push(tuple(reversed([self._pop() for _ in range(n_items)])))
-
-    def append(self) -> None:
-        item = self._pop()
-        self._extend([item])
-
-    def _extend(self, items: list[Any]) -> None:
+    def extend(self, items: list[Any], kind: Any) -> None:
+        """Add items to a list or a set, whichever the operation is for."""
         target = self._top()
         if isinstance(target, Opaque):
-            target = target.members
-        if type(target) is not list:
-            _damaged()
-        target.extend(items)
-
-    def add_items(self) -> None:
-        items, target = self._pop_to_mark(), self._top()
-        if isinstance(target, Opaque):
             target.members.extend(items)
-            return
-        if type(target) is not set:
+        elif type(target) is not kind:
             _damaged()
-        add_to(target, items)
+        elif kind is set:
+            add_to(target, items)
+        else:
+            target.extend(items)
 
-    def frozen_set(self) -> None:
-        members: set[Any] = set()
-        add_to(members, self._pop_to_mark())
-        self._push(members)
-
-    def set_item(self) -> None:
-        value, key = self._pop(), self._pop()
-        self._set_all([key, value])
-
-    def _set_all(self, items: list[Any]) -> None:
+    def set_items(self, items: list[Any]) -> None:
         target = self._top()
         if isinstance(target, Opaque):
             target = target.entries
@@ -188,51 +199,34 @@ class _Machine:
                 key_twice(key)
             target[key] = value
 
-    def remember(self, key: int) -> None:
-        self._memo[key] = self._top()
+    def remember(self, key: int | None) -> None:
+        self._memo[len(self._memo) if key is None else key] = self._top()
 
     def recall(self, key: int) -> None:
         if key not in self._memo:
             _damaged()
-        self._push(self._memo[key])
-
-    def global_line(self) -> None:
-        module, name = self._pickle.line(), self._pickle.line()
-        self._push(as_global(module, name))
+        self.push(self._memo[key])
 
     def global_on_stack(self) -> None:
-        name, module = self._pop(), self._pop()
+        module, name = self.pop(2)
         if not isinstance(module, str) or not isinstance(name, str):
             _damaged()
-        self._push(as_global(module, name))
+        self.push(as_global(module, name))
 
-    def reduce(self) -> None:
-        args, called = self._pop(), self._pop()
-        self._call(called, args)
-
-    def new_object(self) -> None:
-        """Equivalent to calling the class, of which only the name is known."""
-        args, made = self._pop(), self._pop()
-        self._call(made, args)
-
-    def new_object_by_names(self) -> None:
-        named, args, made = self._pop(), self._pop(), self._pop()
+    def call_by_names(self) -> None:
+        made, args, named = self.pop(3)
         if not isinstance(named, dict) or not isinstance(args, tuple):
             _damaged()
-        self._call(made, (*args, named) if named else args)
+        self.call(made, (*args, named) if named else args)
 
-    def instance(self) -> None:
-        args = tuple(self._pop_to_mark())
-        self._call(as_global(self._pickle.line(), self._pickle.line()), args)
+    def call_all(self) -> None:
+        made, *args = self.pop_to_mark() or [None]
+        self.call(made, tuple(args))
 
-    def object_at_mark(self) -> None:
-        made, *args = self._pop_to_mark() or [None]
-        self._call(made, tuple(args))
-
-    def _call(self, called: Any, args: Any) -> None:
+    def call(self, called: Any, args: Any) -> None:
         if is_known(called):
             self._check_given(args)
-        self._push(call(called, args, self._limits))
+        self.push(call(called, args, self._limits))
 
     def _check_given(self, args: Any) -> None:
         """Refuse calls with more arguments in total than bytes read, which means that values are reused.
@@ -242,14 +236,14 @@ class _Machine:
         """
         if isinstance(args, tuple):
             self._n_given += sum(len(arg) if isinstance(arg, _LONG) else 1 for arg in args)
-        if self._n_given > self._pickle.n_read + _LARGEST_STEP:
+        if self._n_given > self._at - self._start + _LARGEST_STEP:
             raise CheckpointError(
                 f"has a pickle that uses the same values over and over: save it again with {SAVE_WEIGHTS}."
             )
 
     def build(self) -> None:
         """Store the state of an opaque object; drop that of an OrderedDict (module versions)."""
-        state, target = self._pop(), self._top()
+        state, target = self.pop(1)[0], self._top()
         if isinstance(target, Opaque):
             target.state = state
         elif type(target) is not Ordered:
@@ -258,89 +252,77 @@ class _Machine:
             )
 
     def persistent(self) -> None:
-        found = as_reference(self._pop())
+        found = as_reference(*self.pop(1))
         if not isinstance(found, Global):
             storage = found.storage if isinstance(found, StorageView) else found
             if self._storages.setdefault(storage.key, storage) != storage:
                 raise CheckpointError(
                     f"says two different things about a storage: save it again with {SAVE_WEIGHTS}."
                 )
-        self._push(found)
+        self.push(found)
 
-    def number_in_text(self) -> None:
-        """An integer in protocol 1; 00 and 01 are False and True."""
-        line = self._pickle.line().removesuffix("L")
-        if len(line) > 2 * MAX_INTEGER_BYTES or not line.removeprefix("-").isdecimal():
-            _damaged()
-        self._push(line == "01" if line in ("00", "01") else int(line))
-
-    def old_text(self, code: str) -> None:
-        """A Python 2 string: text, or bytes if it can't be decoded."""
-        content = self._pickle.take(max(self._pickle.number(code), 0))
+    def text(self, text: str) -> None:
+        """Refuse lone surrogates, which `pickletools` lets pass."""
         try:
-            self._push(content.decode())
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise _no_text() from error
+        self.push(text)
+
+    def old_text(self, characters: str) -> None:
+        """A Python 2 string, of which each character is a byte: text, or bytes if it can't be decoded."""
+        content = characters.encode("latin-1")
+        try:
+            self.push(content.decode())
         except UnicodeDecodeError:
-            self._push(content)
-
-    def text(self, code: str) -> None:
-        self._push(as_text(self._pickle.take(self._pickle.number(code))))
-
-    def raw(self, code: str) -> None:
-        self._push(self._pickle.take(self._pickle.number(code)))
+            self.push(content)
 
 
-_STEPS: dict[int, Callable[[_Machine], None]] = {
-    0x80: _Machine.protocol,
-    ord("("): _Machine.mark,
-    0x95: _Machine.frame,
-    ord("N"): lambda m: m._push(None),
-    0x88: lambda m: m._push(True),
-    0x89: lambda m: m._push(False),
-    ord("J"): lambda m: m._push(m._pickle.number("<i")),
-    ord("K"): lambda m: m._push(m._pickle.byte()),
-    ord("M"): lambda m: m._push(m._pickle.number("<H")),
-    0x8A: _Machine.integer,
-    ord("G"): lambda m: m._push(m._pickle.number(">d")),
-    ord("X"): lambda m: m.text("<I"),
-    0x8C: lambda m: m.text("<B"),
-    0x8D: lambda m: m.text("<Q"),
-    ord("U"): lambda m: m.old_text("<B"),
-    ord("T"): lambda m: m.old_text("<i"),
-    ord("I"): _Machine.number_in_text,
-    ord("L"): _Machine.number_in_text,
-    ord("B"): lambda m: m.raw("<I"),
-    ord("C"): lambda m: m.raw("<B"),
-    0x8E: lambda m: m.raw("<Q"),
-    0x96: lambda m: m.raw("<Q"),
-    ord(")"): lambda m: m._push(()),
-    ord("t"): lambda m: m._push(tuple(m._pop_to_mark())),
-    0x85: lambda m: m.tuple_of(1),
-    0x86: lambda m: m.tuple_of(2),
-    0x87: lambda m: m.tuple_of(3),
-    ord("]"): lambda m: m._push([]),
-    ord("a"): _Machine.append,
-    ord("e"): lambda m: m._extend(m._pop_to_mark()),
-    0x8F: lambda m: m._push(set()),
-    0x90: _Machine.add_items,
-    0x91: _Machine.frozen_set,
-    ord("}"): lambda m: m._push({}),
-    ord("s"): _Machine.set_item,
-    ord("u"): lambda m: m._set_all(m._pop_to_mark()),
-    ord("q"): lambda m: m.remember(m._pickle.byte()),
-    ord("r"): lambda m: m.remember(m._pickle.number("<I")),
-    0x94: lambda m: m.remember(len(m._memo)),
-    ord("h"): lambda m: m.recall(m._pickle.byte()),
-    ord("j"): lambda m: m.recall(m._pickle.number("<I")),
-    ord("c"): _Machine.global_line,
-    0x93: _Machine.global_on_stack,
-    ord("0"): _Machine.drop,
-    ord("1"): lambda m: m.drop_to_mark(),
-    ord("R"): _Machine.reduce,
-    0x81: _Machine.new_object,
-    0x92: _Machine.new_object_by_names,
-    ord("i"): _Machine.instance,
-    ord("o"): _Machine.object_at_mark,
-    ord("b"): _Machine.build,
-    ord("Q"): _Machine.persistent,
+def _global(named: str) -> Global:
+    module, _, name = named.partition(" ")
+    return as_global(module, name)
+
+
+_STEPS: dict[str, Callable[[_Machine, Any], object]] = {
+    **dict.fromkeys(
+        "BININT BININT1 BININT2 BINFLOAT SHORT_BINBYTES BINBYTES BINBYTES8".split(), _Machine.push
+    ),
+    **dict.fromkeys("INT LONG LONG1".split(), _Machine.integer),
+    **dict.fromkeys("SHORT_BINUNICODE BINUNICODE BINUNICODE8".split(), _Machine.text),
+    **dict.fromkeys("SHORT_BINSTRING BINSTRING".split(), _Machine.old_text),
+    **dict.fromkeys("BINPUT LONG_BINPUT MEMOIZE".split(), _Machine.remember),
+    **dict.fromkeys("BINGET LONG_BINGET".split(), _Machine.recall),
+    # A class is called like a function: of both only the name is known.
+    **dict.fromkeys("REDUCE NEWOBJ".split(), lambda m, _: m.call(*m.pop(2))),
+    "PROTO": _Machine.protocol,
+    "FRAME": _Machine.frame,
+    "NONE": _Machine.push,
+    "BYTEARRAY8": lambda m, content: m.push(bytes(content)),
+    "GLOBAL": lambda m, named: m.push(_global(named)),
+    "INST": lambda m, named: m.call(_global(named), tuple(m.pop_to_mark())),
+    "MARK": lambda m, _: m.mark(),
+    "NEWTRUE": lambda m, _: m.push(True),
+    "NEWFALSE": lambda m, _: m.push(False),
+    "EMPTY_TUPLE": lambda m, _: m.push(()),
+    "EMPTY_LIST": lambda m, _: m.push([]),
+    "EMPTY_DICT": lambda m, _: m.push({}),
+    "EMPTY_SET": lambda m, _: m.push(set()),
+    "TUPLE": lambda m, _: m.push(tuple(m.pop_to_mark())),
+    "TUPLE1": lambda m, _: m.push(tuple(m.pop(1))),
+    "TUPLE2": lambda m, _: m.push(tuple(m.pop(2))),
+    "TUPLE3": lambda m, _: m.push(tuple(m.pop(3))),
+    "FROZENSET": lambda m, _: m.push(add_to(set(), m.pop_to_mark())),
+    "APPEND": lambda m, _: m.extend(m.pop(1), list),
+    "APPENDS": lambda m, _: m.extend(m.pop_to_mark(), list),
+    "ADDITEMS": lambda m, _: m.extend(m.pop_to_mark(), set),
+    "SETITEM": lambda m, _: m.set_items(m.pop(2)),
+    "SETITEMS": lambda m, _: m.set_items(m.pop_to_mark()),
+    "STACK_GLOBAL": lambda m, _: m.global_on_stack(),
+    "NEWOBJ_EX": lambda m, _: m.call_by_names(),
+    "OBJ": lambda m, _: m.call_all(),
+    "POP": lambda m, _: m.pop(1),
+    "POP_MARK": lambda m, _: m.pop_to_mark(),
+    "BUILD": lambda m, _: m.build(),
+    "BINPERSID": lambda m, _: m.persistent(),
 }
-"""Opcode -> its implementation."""
+"""Name of an operation in `pickletools` -> its implementation."""

@@ -184,8 +184,8 @@ def as_key(key: Any) -> Any:
     return Opaque(str(key) if isinstance(key, Global) else type(key).__name__, (key,))
 
 
-def add_to(members: set[Any], items: list[Any]) -> None:
-    """Add items to a set and refuse duplicates, which no saved set has.
+def add_to(members: set[Any], items: list[Any]) -> set[Any]:
+    """Add items to a set, return it, and refuse duplicates, which no saved set has.
 
     Otherwise comparing the same two long texts again and again could take forever.
 
@@ -196,6 +196,7 @@ def add_to(members: set[Any], items: list[Any]) -> None:
         if item in members:
             damaged()
         members.add(item)
+    return members
 
 
 def key_twice(key: Any) -> NoReturn:
