@@ -334,10 +334,54 @@ def shifted() -> LoadedModel:
     return _loaded("shifted", source, target, (2, 3), start_ids=(EOS_ID,), **SHIFTED)
 
 
+def alibi() -> LoadedModel:
+    """Decoder-only like BLOOM: linear biases, normed embeddings."""
+    return _loaded(
+        "alibi",
+        None,
+        RenumberedCoder(ENGLISH),
+        (0, 2),
+        positions="alibi",
+        norm_position="pre",
+        final_norm=True,
+        activation="gelu_tanh",
+        embedding_scale=False,
+        embedding_norm=True,
+    )
+
+
+OUTPUT_NORMS: dict[str, Any] = {
+    "n_kv_heads": 1,
+    "positions": "rotary",
+    "query_key_norm": "across_heads",
+    "norm": "rms",
+    "norm_position": "output",
+    "final_norm": True,
+    "activation": "silu",
+    "gated": True,
+    "bias": False,
+    "embedding_scale": False,
+    "tie_generator": False,
+}
+
+
+def output_norms() -> LoadedModel:
+    """Decoder-only like OLMo 2: norms of sublayer outputs, and across the heads of queries and keys."""
+    return _loaded("output_norms", None, RenumberedCoder(ENGLISH), (0, 2), **OUTPUT_NORMS)
+
+
+def own_biases() -> LoadedModel:
+    """Encoder-decoder like umT5, with a relative bias for each layer and a norm for each head."""
+    coder = RenumberedCoder(ENGLISH, after=[EOS_ID])
+    own = {"relative_bias_per_layer": True, "query_key_norm": "each_head", "norm": "layer"}
+    return _loaded("own_biases", coder, coder, (2, 3), start_ids=(PAD_ID,), **RELATIVE | own)
+
+
 KINDS: dict[str, Callable[[], LoadedModel]] = {
     make.__name__: make
     for make in (
         *(prompted, rotary, masked, reader, relative, languages, stacks),
         *(capped, parallel, shared, factors, shifted),
+        *(alibi, output_norms, own_biases),
     )
 }

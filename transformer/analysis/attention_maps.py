@@ -154,7 +154,7 @@ def _words(read: Input) -> Words:
 
 def score_expression(config: TransformerConfig, attention: Attention) -> str:
     """The formula for an attention score in this model."""
-    is_biased = config.positions == "relative" and attention != "cross"
+    is_biased = config.has_position_bias and attention != "cross"
     by = " / √d_head" if config.attention_scale is True else f" · {config.attention_scale:g}"
     score = "q·k" + (by if config.attention_scale else "") + (" + b" if is_biased else "")
     cap = config.attention_soft_cap

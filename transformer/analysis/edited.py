@@ -80,7 +80,7 @@ def without_positions(config: TransformerConfig) -> dict[str, Edit]:
     """Edits that remove all positional information from embeddings, scores, and queries and keys."""
     layers: dict[Stack, int] = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     attentions = [f"{stack}.layers.{layer}.self_attn" for stack, n in layers.items() for layer in range(n)]
-    if config.positions == "relative":
+    if config.has_position_bias:
         return {f"{path}.position_bias": torch.zeros_like for path in attentions}
     if config.positions == "rotary":
         edits: dict[str, Edit] = {}

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from transformer.model.config import Norm
 from transformer.model.trace import NormRecord, Trace
@@ -72,9 +73,14 @@ def norm_numbers(model: Transformer, trace: Trace, path: str, head: int | None =
         norm_tokens(trace, path),
         {stage: values[0].numpy() for stage, values in stages.items()},
         "root mean square" if model.config.norm == "rms" else "standard deviation",
-        norm.get_parameter("gamma").cpu().numpy(),
-        None if record.mean is None else norm.get_parameter("beta").cpu().numpy(),
+        of_head(norm.get_parameter("gamma"), head).cpu().numpy(),
+        None if record.mean is None else of_head(norm.get_parameter("beta"), head).cpu().numpy(),
     )
+
+
+def of_head(weight: Tensor, head: int | None) -> Tensor:
+    """The gamma or beta that a norm has for a head: a row of (H, d_head), or all of (D,)."""
+    return weight if weight.dim() == 1 else weight[head]
 
 
 def norm_tokens(trace: Trace, path: str) -> tuple[str, ...]:

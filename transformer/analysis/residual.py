@@ -34,7 +34,7 @@ def addition_path(config: TransformerConfig, sublayer: str) -> str:
         config: the model's configuration.
         sublayer: path of the sublayer, such as "decoder.layers.0.self_attn".
     """
-    return f"{sublayer}_post_norm.result" if config.norm_position == "both" else f"{sublayer}.out"
+    return f"{sublayer}_post_norm.result" if config.norms_outputs else f"{sublayer}.out"
 
 
 def added_to_stream(trace: Trace, config: TransformerConfig, sublayer: str) -> Tensor:

@@ -91,6 +91,11 @@ class TransformerConfig(Choices):
         """True if the residual stream itself is normed after each sum."""
         return self.norm_position == "post"
 
+    @property
+    def has_position_bias(self) -> bool:
+        """True if self-attention adds a bias by distance to its scores."""
+        return self.positions in ("relative", "alibi")
+
     def rotary_base(self, stack: Literal["encoder", "decoder"], layer: int) -> float:
         """The base of a layer's rotary positions; 0 for a layer without rotation."""
         if self.positions != "rotary":

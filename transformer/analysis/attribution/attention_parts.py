@@ -9,7 +9,7 @@ section 3; Ferrando et al. 2022, arXiv:2203.04212, equations 5 to 8):
 
 - post-norm: g(z) = gamma (z - mean(z)) / scale, with the recorded scale (no mean is taken off in RMS norms);
 - pre-norm and none: g(z) = z. The norm comes before the values, and each value depends on its own token only;
-- both: g applies to the f(j) alone, with the scale of the norm after the sublayer.
+- both and output: g applies to the f(j) alone, with the scale of the norm of the sublayer's output.
 
 v_j has its bias, b_O and beta belong to no token. In a model with parallel sublayers the block is the
 attention alone. The feed-forward network mixes no tokens and is left out, as in both papers.
@@ -111,10 +111,10 @@ def _folded(
     model: Transformer, trace: Trace, path: str, sentence: int, rows: slice, parts: AttentionParts
 ) -> AttentionParts:
     """Apply g, the linearised norm after the sum, where there is one."""
-    place = model.config.norm_position
-    if place not in ("post", "both"):
+    is_post = model.config.norms_the_stream
+    if not is_post and not model.config.norms_outputs:
         return parts
-    norm_path = f"{path}_norm" if place == "post" else f"{path}_post_norm"
+    norm_path = f"{path}_norm" if is_post else f"{path}_post_norm"
     norm = model.get_submodule(norm_path)
     assert isinstance(norm, LayerNorm | UnbiasedLayerNorm | RMSNorm)
     gamma = norm.gamma.detach().float().cpu()
@@ -124,5 +124,5 @@ def _folded(
         centred = z if isinstance(norm, RMSNorm) else z - z.mean(dim=-1, keepdim=True)
         return gamma * centred / scale
 
-    stream = g(parts.stream, scale) if place == "post" else parts.stream
+    stream = g(parts.stream, scale) if is_post else parts.stream
     return AttentionParts(stream, g(parts.moved, scale[:, None]), parts.output)

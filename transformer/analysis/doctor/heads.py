@@ -63,7 +63,7 @@ def attentions(model: Transformer) -> Iterator[HeadWeights]:
 
 
 def _weighed(rows: Tensor, norm: Norm | None) -> Tensor:
-    return rows if norm is None else rows * norm.gamma.detach()[:, None]
+    return rows if norm is None else rows * norm.gamma.detach().reshape(-1, rows.shape[1])[..., None]
 
 
 def dead_findings(model: Transformer) -> list[Finding]:

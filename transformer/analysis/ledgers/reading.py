@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transformer.analysis.norms import of_head
 from transformer.model.normalization import Norm, RMSNorm
 
 Key = TypeVar("Key", bound=Hashable)
@@ -65,13 +66,14 @@ class Reading:
         self.add(part, bias)
         self.directions = _exact(weight).T @ self.directions
 
-    def through_norm(self, norm: Norm, scale: Tensor, part: Part) -> None:
-        """Pull back through a norm whose scale (1,) is held fixed; its beta is set aside as `part`.
+    def through_norm(self, norm: Norm, scale: Tensor, part: Part, head: int | None = None) -> None:
+        """Pull back through a norm, of a head if given, whose scale (1,) is held fixed.
 
-        So held, a norm is linear: subtracting the mean is.
+        Its beta is set aside as `part`. So held, a norm is linear: subtracting the mean is.
         """
-        self.add(part, getattr(norm, "beta", None))
-        self.directions = self.directions * _exact(norm.gamma)[:, None] / _exact(scale)
+        if not isinstance(norm, RMSNorm):
+            self.add(part, of_head(norm.beta, head))
+        self.directions = self.directions * _exact(of_head(norm.gamma, head))[:, None] / _exact(scale)
         if not isinstance(norm, RMSNorm):
             self.directions = self.directions - self.directions.mean(dim=0)
 

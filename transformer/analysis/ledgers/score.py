@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 
 from transformer.analysis.attention_maps import MODULES
 from transformer.analysis.interventions.heads import HeadPlace
@@ -94,11 +95,18 @@ def _read_back(model: Transformer, trace: Trace, path: str, side: str, head: int
     turns = base and sublayer == "self_attn"
     reading = Reading(_rotation(model.config, base, position) if turns else torch.eye(module.d_head))
     norm: Norm | None = module.q_norm if side == "q" else module.k_norm
-    if norm is not None:
-        scale = trace[f"{path}.{side}_norm.scale"][0, head, position]
-        reading.through_norm(norm, scale, Part("bias", layer, f"{sublayer}.{side}_norm"))
     matrix = module.w_q if side == "q" else module.w_k
     own = slice(head * module.d_head, (head + 1) * module.d_head)
+    if norm is not None:
+        scale, part = trace[f"{path}.{side}_norm.scale"][0], Part("bias", layer, f"{sublayer}.{side}_norm")
+        if module.norms_across_heads:
+            selection = torch.eye(module.d_head)  # of the head's numbers among those of all
+            around = (own.start, len(matrix.weight) - own.stop)
+            reading.through_matrix(functional.pad(selection, around), None, part)
+            reading.through_norm(norm, scale[position], part)
+            own = slice(None)
+        else:
+            reading.through_norm(norm, scale[head, position], part, head)
     bias = None if matrix.bias is None else matrix.bias[own]
     reading.through_matrix(matrix.weight[own], bias, Part("bias", layer, f"{sublayer}.w_{side}"))
     return reading

@@ -76,11 +76,11 @@ def slow_parts(
     def linear(z: Tensor, row: int) -> Tensor:
         return norm.gamma * (z - mean * z.mean(dim=-1, keepdim=True)) / kept.scale[0, row]
 
-    outer = scale if position == "both" else 1.0
-    inner = 1.0 if position == "both" else scale
+    outer = 1.0 if position == "post" else scale
+    inner = scale if position == "post" else 1.0
     rest = torch.stack([outer * (linear(inner * bias, i) + beta) for i in range(n_queries)])
     moved = torch.stack([outer * linear(inner * one, i) for i, one in enumerate(moved)])
-    stream = x if position == "both" else torch.stack([linear(one, i) for i, one in enumerate(x)])
+    stream = torch.stack([linear(one, i) for i, one in enumerate(x)]) if position == "post" else x
     return stream, moved, rest
 
 

@@ -113,7 +113,7 @@ def _norm(way: Way, name: str) -> Stage:
 
 
 def _post_norm(way: Way, name: str) -> Stage:
-    """A sublayer's second norm, applied to its output."""
+    """The norm of a sublayer's output."""
     path = f"{way.stack}.layers.{way.layer}.{name}_post_norm"
     return norm_stage(
         way,
@@ -123,7 +123,9 @@ def _post_norm(way: Way, name: str) -> Stage:
         name=f"{_short(name)}-post-norm",
         title="The norm of what is added",
         tokens=way.axis(way.stack),
-        note=" This model norms what a sublayer reads and once more what it adds to the stream.",
+        note=" This model norms what a sublayer reads and once more what it adds to the stream."
+        if way.config.has_norms_before
+        else " This model norms only what a sublayer adds to the stream; what it reads stays as it is.",
     )
 
 
@@ -149,7 +151,7 @@ def _added(way: Way, name: str, x: Matrix, out: Matrix) -> Iterator[Stage]:
     """The residual sum and, in a post-norm layer, its norm."""
     is_normed = way.config.norms_the_stream
     added = "\\text{Sublayer}(" + ("\\text{norm}(X)" if way.config.has_norms_before else "X") + ")"
-    if way.config.norm_position == "both":
+    if way.config.norms_outputs:
         stage = _post_norm(way, name)
         yield stage
         out, added = stage.result, f"\\text{{norm}}({added})"

@@ -9,7 +9,7 @@ import numpy as np
 from transformer.model.trace import Stack
 from viz.figures.numbers import span
 from viz.pages.step_by_step.stages.source import tapping
-from viz.pages.step_by_step.stages.stage import COLUMN, ROW, Axis, Matrix, Operand, Stage
+from viz.pages.step_by_step.stages.stage import COLUMN, ROW, Array, Axis, Matrix, Operand, Stage
 from viz.pages.step_by_step.stages.way import Way, column, numbered, per_token, single
 
 FORMULAS = {
@@ -36,24 +36,23 @@ def norm_stage(
     part: tuple[Any, ...] = (0,),
     note: str = "",
 ) -> Stage:
-    """Make the stage of a norm; for a norm inside heads, `part` chooses the head.
+    """Make the stage of a norm; for a norm of queries or keys, `part` chooses the head.
 
     Args:
         path: path of the norm's module.
         note: an additional remark.
     """
     norm, kind = way.loaded.model.get_submodule(path), way.config.norm
-    x, result = way.record(f"{path}.input", *part), way.record(f"{path}.result", *part)
-    scale = way.record(f"{path}.scale", *part)
+    x, result, scale = (_recorded(way, f"{path}.{name}", part) for name in ("input", "result", "scale"))
     dimensions = numbered("dimension", x.shape[1])
     operands = [Operand(per_token("x", x, tokens, f"{path}.input"), ROW)]
     if f"{path}.mean" in way.run.trace:
-        mean = column("mean", way.record(f"{path}.mean", *part), tokens, f"{path}.mean")
+        mean = column("mean", _recorded(way, f"{path}.mean", part), tokens, f"{path}.mean")
         operands.append(Operand(mean, ROW, "−"))
     operands.append(Operand(column("scale", scale, tokens, f"{path}.scale"), ROW, "÷"))
     for letter, sign, weight in (("γ", "×", "gamma"), ("β", "+", "beta")):
         if way.has_weight(f"{path}.{weight}"):
-            values = way.weight(f"{path}.{weight}")[None]
+            values = _weight(way, f"{path}.{weight}", part)
             matrix = Matrix(letter, values, single(), dimensions, path=f"{path}.{weight}")
             operands.append(Operand(matrix, COLUMN, sign))
     sizes = np.linalg.norm(x, axis=1), np.linalg.norm(result, axis=1)
@@ -78,3 +77,25 @@ def norm_stage(
         f"{'' if kind == 'rms' else ', plus β'}. Before, the rows were {spans[0]} long; now they are "
         f"{spans[1]}. No token sees another here.{note}",
     )
+
+
+def _recorded(way: Way, path: str, part: tuple[Any, ...]) -> Array:
+    """A norm's recorded tensor; of a norm across heads, the columns of the head in `part`."""
+    if len(part) == 1 or way.config.query_key_norm != "across_heads":
+        return way.record(path, *part)
+    values = way.record(path, 0)
+    return values if values.shape[1] == 1 else values[:, columns_of(way, part[1])]
+
+
+def columns_of(way: Way, head: int) -> slice:
+    """The columns of a head in the queries or keys of all heads."""
+    return slice(head * way.config.d_head, (head + 1) * way.config.d_head)
+
+
+def _weight(way: Way, path: str, part: tuple[Any, ...]) -> Array:
+    """Gamma or beta as one row, (1, D); inside heads, that of the head in `part`, (1, d_head)."""
+    weight = way.weight(path)
+    if len(part) == 1:
+        return weight[None]
+    rows = weight.reshape(-1, way.config.d_head)
+    return rows[part[1]][None] if len(rows) > 1 else rows

@@ -12,11 +12,12 @@ from transformer.model.positions import rotary_wavelengths, rotate, rotation
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.step_by_step.stages.head import SHAPES, Head
-from viz.pages.step_by_step.stages.norms import norm_stage
+from viz.pages.step_by_step.stages.norms import columns_of, norm_stage
 from viz.pages.step_by_step.stages.source import assigning, calling, tapping
 from viz.pages.step_by_step.stages.stage import ALL, COLUMN, ROW, Axis, Matrix, Operand, Stage
 from viz.pages.step_by_step.stages.way import biased, numbered, per_token
 
+JOINT = " The norm sees the numbers of all heads at once; those of this head are shown."
 NOTES = {
     "q": "what each token looks for",
     "k": "what each token offers to be found by",
@@ -39,9 +40,11 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
     way, config = head.way, head.way.config
     names = [f"{letter}_norm.input", f"{letter}_unrotated", letter]
     recorded = next(name for name in names if head.records(name))
-    values = way.record(f"{head.path}.{recorded}", 0, number_)
     read, tokens = (head.x, head.queries) if letter == "q" else (head.memory, head.keys)
-    part = slice(number_ * config.d_head, (number_ + 1) * config.d_head)
+    part = columns_of(way, number_)
+    is_joint = config.query_key_norm == "across_heads" and recorded.endswith("norm.input")
+    shown = (0, slice(None), part) if is_joint else (0, number_)
+    values = way.record(f"{head.path}.{recorded}", *shown)
     weight = f"{head.path}.w_{letter}.weight"
     matrix = Matrix(
         f"W_{letter.upper()}",
@@ -67,8 +70,8 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
         f"{called} of head {number_}" + (" of the keys and values" if number_ != head.number else ""),
         recorded,
         formula=rf"{upper} = {reads} W^{upper}{said}, \quad d_\text{{head}} = {config.d_head}",
-        shape=SHAPES[letter],
-        part=(0, number_),
+        shape=(*SHAPES[letter][::2], "H d_head") if is_joint else SHAPES[letter],
+        part=shown,
         operands=[
             Operand(replace(read, name=reads, rows=tokens), ROW),
             Operand(matrix, COLUMN, "×"),
@@ -93,7 +96,8 @@ def _normed(head: Head, letter: str, number_: int) -> Stage:
         title=f"A norm for the {what}",
         tokens=head.queries if letter == "q" else head.keys,
         part=(0, number_),
-        note=f" So no score can grow by long {what} alone.",
+        note=f" So no score can grow by long {what} alone."
+        + (JOINT if head.way.config.query_key_norm == "across_heads" else ""),
     )
     # The next stage's name and path for the same numbers.
     following = f"{letter}_unrotated" if head.records(f"{letter}_unrotated") else letter
