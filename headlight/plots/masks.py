@@ -23,6 +23,7 @@ def plot_mask(
     attention: Attention,
     mask: Mask = "combined",
     *,
+    layer: int = 0,
     sentence: int = 0,
     theme: ThemeName = "light",
 ) -> go.Figure:
@@ -31,14 +32,15 @@ def plot_mask(
     Args:
         batch: a batch or a single run.
         attention: "encoder", "decoder" or "cross".
-        mask: "padding", "causal", or both "combined".
+        mask: "padding", "causal", "window" (the layer's, if it has one), or all "combined".
+        layer: index of the layer; the masks of layers differ only in windows.
         sentence: index in the batch, from 0.
         theme: "light" or "dark".
     """
-    batch.check_head(attention, 0, 0)
+    batch.check_head(attention, layer, 0)
     batch.check_sentence(sentence)
     title = f"{ATTENTION_LABELS[attention]}: {mask} mask"
-    return mask_figure(batch.trace, attention, mask, sentence, theme=palette(theme), title=title)
+    return mask_figure(batch.trace, attention, mask, sentence, layer, theme=palette(theme), title=title)
 
 
 def plot_softmax(

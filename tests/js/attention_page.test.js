@@ -72,6 +72,6 @@ test("exact numbers are preferred, and absent ones are noted as missing", () => 
 
 test("where no array says which cells are closed, none is, or those of later keys", () => {
   const run = held([0, 0, 0, 0]);
-  assert.deepEqual([...run.closed(ATTENTION)], [0, 0]);
-  assert.deepEqual([...held([0, 0, 0, 0]).closed({ ...ATTENTION, causal: true })], [0, 1]);
+  assert.deepEqual([...run.closed(ATTENTION, 0)], [0, 0]);
+  assert.deepEqual([...held([0, 0, 0, 0]).closed({ ...ATTENTION, causal: true }, 0)], [0, 1]);
 });

@@ -117,8 +117,16 @@ test("a masked score is minus infinity, and a cell between words is closed if al
   const masked = numbers(sheet({}, closed).values("masked", 0, 0));
   assert.deepEqual(masked.slice(0, 3), [1.5, -Infinity, -Infinity]);
   const byWord = sheet({ by: "word" }, closed);
-  assert.deepEqual([...byWord.closed], [0, 1, 1, 0, 0, 1]);
-  assert.deepEqual(byWord.reasons, [1]);
+  assert.deepEqual([...byWord.closed(0)], [0, 1, 1, 0, 0, 1]);
+});
+
+test("a layer may close more than others", () => {
+  const closed = [0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1];
+  const narrow = [0, 1, 1, 1, 0, 0, 1, 1, 3, 0, 0, 1];
+  const one = sheet({}, closed);
+  one.run.add({ "closed:cross:1": Uint8Array.from(narrow) });
+  assert.deepEqual([...one.closed(0)], closed);
+  assert.deepEqual([...one.closed(1)], narrow);
 });
 
 test("a row is named by the token read or written, and describes both", () => {
@@ -145,10 +153,10 @@ test("a row is named by the token read or written, and describes both", () => {
 test("numbers of another run are treated as those of this one", () => {
   const hidden = sheet({ special: "spread" });
   const other = WEIGHTS.map((_, i) => 0.5 * (i % 2));
-  const shown = numbers(hidden.ofOther("other:twin:cross:0:0", other, other, "weights"));
+  const shown = numbers(hidden.ofOther("other:twin:cross:0:0", other, other, "weights", 0));
   assert.deepEqual(shown, [0, 1, 0, 0, 1, 0, 0, 1, 0]);
   const closed = sheet({}, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-  assert.deepEqual(numbers(closed.ofOther("p", other, other, "masked")).slice(0, 3), [0, -Infinity, 0]);
+  assert.deepEqual(numbers(closed.ofOther("p", other, other, "masked", 0)).slice(0, 3), [0, -Infinity, 0]);
 });
 
 test("a piece that was answered as unknown is not requested again", () => {

@@ -133,7 +133,7 @@ def attention_notes(config: TransformerConfig, path: str) -> list[str]:
     if config.position_bases and not is_cross:
         notes.append(f"Rotary bases of the {stack}'s layers: {rotary_bases(config, stack)}.")
     if config.attention_windows and not is_cross:
-        notes += _windows(config.of_stack(config.attention_windows, stack))
+        notes += window_notes(config.of_stack(config.attention_windows, stack))
     if is_cross and not config.memory_padding_mask:
         notes.append("It sees the source's padding, too.")
     return notes
@@ -146,11 +146,12 @@ def rotary_bases(config: TransformerConfig, stack: Stack) -> str:
     )
 
 
-def _windows(windows: Sequence[int]) -> Iterator[str]:
+def window_notes(windows: Sequence[int]) -> Iterator[str]:
     """What each window closes, and in which layers if not in all."""
     for window in sorted(set(windows) - {0}):
         layers = [str(layer) for layer, own in enumerate(windows) if own == window]
-        where = f" in layers {', '.join(layers)}" if len(layers) < len(windows) else ""
+        several = "s" if len(layers) > 1 else ""
+        where = f" in layer{several} {', '.join(layers)}" if len(layers) < len(windows) else ""
         yield f"A sliding window closes keys {window:,} or more positions away{where}."
 
 

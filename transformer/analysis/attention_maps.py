@@ -33,6 +33,8 @@ ATTENTION_LABELS: dict[Attention, str] = {
 
 FUTURE = "future: comes after the query"
 """Reason why a causal mask closes a cell."""
+WINDOW = "window: too far from the query"
+"""Reason why a layer's attention window closes a cell."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class AttentionMaps:
 
     Attributes:
         values: (L, H, Q, K) float32; closed cells are 0 in weights, -inf in scores after the mask.
-        allowed: (Q, K) bool, True = may attend; all True for scores before the mask.
+        allowed: (Q, K) bool, True = may attend in some of these layers; all True for scores before the mask.
         query_tokens, key_tokens: Q and K tokens.
         measure: kind of values.
     """
@@ -112,14 +114,15 @@ def attention_maps(
     """Build the maps of all heads for one sentence of the batch, for all layers or one."""
     layers = range(n_layers(trace, attention)) if layer is None else [layer]
     records = [attention_record(trace, attention, number) for number in layers]
-    mask = records[0].mask[sentence, 0].numpy()  # (Q, K), the same in every layer
+    masks = np.stack([record.mask[sentence, 0].numpy() for record in records])  # (L, Q, K)
     name = "weights" if measure == "weights" else "scores"
     values = np.stack([getattr(record, name)[sentence].numpy() for record in records])  # (L, H, Q, K)
     if measure == "masked":
-        values = np.where(mask, values, np.float32(-np.inf))
+        values = np.where(masks[:, None], values, np.float32(-np.inf))
+    allowed = np.logical_or.reduce(masks)
     return AttentionMaps(
         values=values,
-        allowed=np.ones_like(mask) if measure == "scores" else mask,
+        allowed=np.ones_like(allowed) if measure == "scores" else allowed,
         query_tokens=records[0].query_tokens[sentence],
         key_tokens=records[0].key_tokens[sentence],
         measure=measure,
@@ -188,11 +191,12 @@ def by_word(maps: AttentionMaps, queries: Words, keys: Words) -> AttentionMaps:
 def closed_reasons(allowed: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
     """Why cells of a sentence's mask (Q, K; True = may attend) are closed: reason -> (Q, K) bool.
 
-    The last query may attend to everything before it, so a key that is closed to it is padding, which users
-    can type.
+    A token may attend to itself, so a key that is closed to all queries is padding, which users can type.
     """
-    padding = np.broadcast_to(~allowed[-1], allowed.shape)
-    return {FUTURE: ~allowed & ~padding, "padding": padding}
+    padding = np.broadcast_to(~allowed.any(axis=0), allowed.shape)
+    later = np.triu(np.ones_like(allowed), 1)
+    future = later & ~padding & ~(allowed & later).any()
+    return {FUTURE: future, "padding": padding, WINDOW: ~allowed & ~padding & ~future}
 
 
 def closed_cells(maps: AttentionMaps) -> dict[str, NDArray[np.bool_]]:

@@ -92,6 +92,6 @@ def rotary_products_of(
         (trace[f"{path}.k{end}"][0, head // group] @ trace[f"{path}.q{end}"][0, head, query]).numpy()
         for end in ("_unrotated", "")
     )
-    is_open = trace[f"{path}.mask"][0, 0].expand(-1, len(after))[query].numpy()
+    is_open = trace[f"{path}.mask"].expand(-1, -1, len(after), -1)[0, 0, query].numpy()
     tokens = (trace.tgt_tokens or trace.src_tokens)[0]
     return before[is_open], after[is_open], [tokens[key] for key in np.flatnonzero(is_open)]

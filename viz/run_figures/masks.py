@@ -24,15 +24,16 @@ def mask_figure(
     attention: Attention,
     mask: Mask,
     sentence: int = 0,
+    layer: int = 0,
     *,
     theme: Theme,
     title: str = "",
     marked: int | None = None,
 ) -> go.Figure:
-    """Draw which cells of a sentence's attention a mask closes, and why; `marked` is a query to frame."""
-    record = attention_record(trace, attention, 0)
+    """Draw which cells of a layer's attention a mask closes, and why; `marked` is a query to frame."""
+    record = attention_record(trace, attention, layer)
     return figures.mask_matrix(
-        masks_of(trace, attention, sentence)[mask],
+        masks_of(trace, attention, sentence, layer)[mask],
         record.query_tokens[sentence],
         record.key_tokens[sentence],
         theme=theme,

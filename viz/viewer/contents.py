@@ -237,8 +237,9 @@ class _Collector:
             return choice
         view = self.run.attentions[choice.attention]
         weights = view.weights(choice.layer)[choice.head]
-        has_choice = view.allowed.sum(axis=1, keepdims=True) > 1
-        open_cells = np.where(view.allowed & has_choice, weights, -1)
+        allowed = view.allowed_in(choice.layer)
+        has_choice = allowed.sum(axis=1, keepdims=True) > 1
+        open_cells = np.where(allowed & has_choice, weights, -1)
         query, key = np.unravel_index(int(np.argmax(open_cells)), weights.shape)
         return replace(choice, cell=(int(query), int(key)))
 

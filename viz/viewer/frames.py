@@ -122,10 +122,16 @@ def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, An
 def closed_arrays(run: ViewerRun) -> Arrays:
     """The closed cells of each attention, (Q, K): 0 if open, else the number of the reason, from 1.
 
-    Attentions that are open everywhere or causal are left out: the browser knows their cells.
+    Attentions that are open everywhere or causal are left out: the browser knows their cells. A layer that
+    closes more has an array of its own.
     """
-    codes = {f"closed:{name}": _codes(attention) for name, attention in run.attentions.items()}
-    return {name: array for name, array in codes.items() if array.any() and not _is_causal(array)}
+    codes = {f"closed:{name}": _codes(attention.allowed) for name, attention in run.attentions.items()}
+    codes = {name: array for name, array in codes.items() if array.any() and not _is_causal(array)}
+    return codes | {
+        f"closed:{name}:{layer}": _codes(allowed)
+        for name, attention in run.attentions.items()
+        for layer, allowed in attention.narrower.items()
+    }
 
 
 def update_frame(run: ViewerRun, choice: Choice | None, pieces: Iterable[str] = ()) -> bytes:
@@ -199,9 +205,9 @@ def run_id(run: ViewerRun) -> str:
     return digest.hexdigest()
 
 
-def _codes(attention: AttentionView) -> NDArray[np.uint8]:
-    codes = np.zeros(attention.allowed.shape, np.uint8)
-    for code, cells in enumerate(closed_reasons(attention.allowed).values(), start=1):
+def _codes(allowed: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    codes = np.zeros(allowed.shape, np.uint8)
+    for code, cells in enumerate(closed_reasons(allowed).values(), start=1):
         codes[cells] = code
     return codes
 
@@ -239,7 +245,7 @@ def _attention_data(attention: AttentionView) -> dict[str, Any]:
         "scale": attention.scale,
         "soft_cap": attention.soft_cap,
         "reasons": [f"masked: {reason}" for reason in closed_reasons(attention.allowed)],
-        "causal": _is_causal(_codes(attention)),
+        "causal": _is_causal(_codes(attention.allowed)),
         "has": attention.has,
     }
 
@@ -260,7 +266,7 @@ def _stacked(values: Callable[[int], NDArray[Any] | None] | None, attention: Att
 
 def _pooled(_: ViewerRun, attention: AttentionView) -> Arrays:
     layers = [
-        pool_maps(attention.weights(layer)[None], attention.allowed, POOLED_SIDE)
+        pool_maps(attention.weights(layer)[None], attention.allowed_in(layer), POOLED_SIDE)
         for layer in range(attention.n_layers)
     ]
     names = ("levels", "low", "high", "strongest_query", "strongest_key")
@@ -274,7 +280,7 @@ def _ranking(run: ViewerRun, attention: AttentionView) -> Arrays:
     special = run.sides[attention.keys].special
     is_self = attention.queries == attention.keys
     layers = [
-        head_scores(attention.weights(layer), special, attention.allowed, is_self_attention=is_self)
+        head_scores(attention.weights(layer), special, attention.allowed_in(layer), is_self_attention=is_self)
         for layer in range(attention.n_layers)
     ]
     return {name: np.stack([layer[name] for layer in layers]) for name in layers[0]}
@@ -290,7 +296,7 @@ def _resting(run: ViewerRun, attention: AttentionView) -> list[list[float]]:
     """The share of each head's attention on special tokens, by layer, as precisely as it is shown."""
     special = run.sides[attention.keys].special
     shares = [
-        resting_share(attention.weights(layer), special, attention.allowed)
+        resting_share(attention.weights(layer), special, attention.allowed_in(layer))
         for layer in range(attention.n_layers)
     ]
     return [np.nan_to_num(share).astype(float).round(4).tolist() for share in shares]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ LONGEST_TITLE, LONGEST_NAME = 60, 40
 """Most characters of the sentence in the page's title, and in its file name."""
 LARGE = 120
 """Characters up to which a sentence is set in large type."""
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
 _STILL_WIDTH = re.compile(r'<svg [^>]*?\bwidth="(\d{1,5})"')
 KEYS = (
     "The arrow keys right and left, or Page Down and Page Up, go from scene to scene, Home and End to the "
@@ -217,7 +219,7 @@ def _cut(text: str, longest: int) -> str:
 
 @cache
 def _script() -> str:
-    """The built script.
+    """The built script in ASCII, so that its digest is the same in a file of any encoding.
 
     Raises:
         ValueError: the script contains text that would end its own element.
@@ -225,7 +227,7 @@ def _script() -> str:
     script = (files("headlight") / "browser" / "attention_page.js").read_text(encoding="utf-8")
     if "</script" in script.lower() or "<!--" in script:
         raise ValueError("attention_page.js can't be put into a page: it would end its own element.")
-    return script
+    return _NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], script)
 
 
 @cache

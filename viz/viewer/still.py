@@ -35,7 +35,7 @@ def still_table(run: ViewerRun, choice: Choice, theme: Theme) -> str:
         )
     top = color_range(weights, signed=False)[1]
     rows = [_row("", [_head(key, "col") for key in keys])]
-    for query, own, is_open in zip(queries, weights, attention.allowed, strict=False):
+    for query, own, is_open in zip(queries, weights, attention.allowed_in(choice.layer), strict=False):
         cells = [
             _cell(weight, top, theme) if can else "<td></td>"
             for weight, can, _ in zip(own.tolist(), is_open, keys, strict=False)

@@ -55,6 +55,7 @@ def _truncated(whole: AttentionView, n_queries: int, n_keys: int) -> AttentionVi
     return replace(
         whole,
         allowed=whole.allowed[queries, keys],
+        narrower={layer: allowed[queries, keys] for layer, allowed in whole.narrower.items()},
         weights=partial(cells, whole.weights),
         scores=None if whole.scores is None else partial(cells, whole.scores),
         vectors=whole.vectors and vectors,

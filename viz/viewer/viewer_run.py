@@ -43,7 +43,7 @@ class AttentionView:
         label: its displayed name.
         queries, keys: the sides of the query and the key tokens; a `Stack` each for our own models.
         n_layers, n_heads: L and H.
-        allowed: (Q, K) bool, True = may attend.
+        allowed: (Q, K) bool, True = may attend in some layer.
         weights: layer -> (H, Q, K).
         scores: layer -> (H, Q, K) before the mask; None if only weights are known.
         vectors: (layer, head) -> "q" (Q, d_head), "k" and "v" (K, d_head), "z" (Q, d_head) and, where they
@@ -57,6 +57,7 @@ class AttentionView:
         scale: the divisor of the products of q and k; 1 if there is none.
         soft_cap: c of c tanh(score / c); 0 for none.
         kv_heads: number of key-value heads.
+        narrower: layer -> (Q, K) bool, for layers whose mask closes more than `allowed`.
     """
 
     name: Attention
@@ -76,6 +77,11 @@ class AttentionView:
     scale: float = 1.0
     soft_cap: float = 0.0
     kv_heads: int = 0
+    narrower: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
+
+    def allowed_in(self, layer: int) -> NDArray[np.bool_]:
+        """(Q, K) bool, True = may attend in a layer."""
+        return self.narrower.get(layer, self.allowed)
 
     @property
     def has(self) -> list[str]:
@@ -197,28 +203,30 @@ def _unit(loaded: LoadedModel) -> Unit:
 def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int) -> AttentionView:
     config = loaded.model.config
     stack, module = MODULES[name]
-    first = attention_record(trace, name, 0)
+    records = [attention_record(trace, name, layer) for layer in range(n_layers(trace, name))]
+    first, masks = records[0], [record.mask[sentence, 0].numpy() for record in records]
+    allowed = np.logical_or.reduce(masks)
 
     def weights(layer: int) -> Floats:
-        return attention_record(trace, name, layer).weights[sentence].float().numpy()
+        return records[layer].weights[sentence].float().numpy()
 
     def scores(layer: int) -> Floats:
-        return attention_record(trace, name, layer).scores[sentence].float().numpy()
+        return records[layer].scores[sentence].float().numpy()
 
     def vectors(layer: int, head: int) -> Mapping[str, Floats]:
-        return _vectors(trace, loaded, attention_record(trace, name, layer), head, sentence)
+        return _vectors(trace, loaded, records[layer], head, sentence)
 
     def lengths(layer: int) -> Floats | None:
-        return moved_lengths(loaded.model, attention_record(trace, name, layer), sentence)
+        return moved_lengths(loaded.model, records[layer], sentence)
 
     return AttentionView(
         name=name,
         label=ATTENTION_LABELS[name] if len(attentions(trace)) > 1 else "Self-attention",
         queries=stack,
         keys="encoder" if module == "cross_attn" else stack,
-        n_layers=n_layers(trace, name),
+        n_layers=len(records),
         n_heads=first.q.shape[1],
-        allowed=first.mask[sentence, 0].numpy(),
+        allowed=allowed,
         weights=weights,
         scores=scores,
         vectors=vectors,
@@ -228,6 +236,7 @@ def _recorded(trace: Trace, loaded: LoadedModel, name: Attention, sentence: int)
         scale=1 / config.attention_factor,
         soft_cap=config.attention_soft_cap,
         kv_heads=first.k.shape[1],
+        narrower={layer: own for layer, own in enumerate(masks) if (own != allowed).any()},
     )
 
 

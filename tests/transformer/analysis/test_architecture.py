@@ -12,7 +12,16 @@ from transformer.analysis.parts import parts_of, total
 @pytest.mark.parametrize(
     "kind, said",
     [
-        ("capped", {"norms before and after", "soft cap keeps scores below 2.5", "9, none, 500", "cap 1.5"}),
+        (
+            "capped",
+            {
+                "norms before and after",
+                "soft cap keeps scores below 2.5",
+                "9, none, 500",
+                "cap 1.5",
+                "closes keys 2 or more positions away in layer 2",
+            },
+        ),
         ("parallel", {"in parallel", "the first 4 of a head's 10 dimensions are rotated"}),
         ("shared", {"3 × layer", "the same weights each time", "14 → 30"}),
         ("factors", {"outputs times 0.4", "multiplied by 0.2"}),

@@ -33,10 +33,18 @@ def folder(tmp_path: Path) -> Path:
         {},
         {"tie_generator": False, "positions": "learned"},
         {"norm_position": "pre", "final_norm": True, "bias": False},
-        {"norm_position": "both", "positions": "rotary", "position_bases": (9.0, 0.0, 50.0)},
+        {"norm_position": "both", "positions": "rotary", "position_bases": (9.0, 0.0, 50.0, 9.0, 7.0)},
+        {"attention_windows": (2, 0, 3, 0, 1)},
         {"shared_layers": True, "d_embedding": 14, "generator_transform": True},
     ],
-    ids=["tied", "untied, learned positions", "pre-norm without biases", "norms on both sides", "shared"],
+    ids=[
+        "tied",
+        "untied, learned positions",
+        "pre-norm without biases",
+        "norms on both sides",
+        "windows",
+        "shared",
+    ],
 )
 def test_opening_gives_the_same_bits(tmp_path: Path, changes: dict[str, Any]) -> None:
     saved = tiny_model(**changes)

@@ -13,7 +13,7 @@ import torch
 from tests.support.models import tiny_model
 from tests.viz.mounted import unpack_frame
 from tests.viz.viewer.runs import LIGHT, TARGET, TEXT, assert_same, long_run, update, viewed
-from transformer.analysis.attention_maps import FUTURE, attention_record
+from transformer.analysis.attention_maps import FUTURE, WINDOW, attention_record
 from transformer.run import force, run_sentence
 from viz.figures.labels import visible
 from viz.pooling import pool_maps
@@ -92,10 +92,25 @@ def test_a_closed_cell_has_its_reason() -> None:
         loaded, loaded.source.describe_ids([cat, pad, dog, pad]), loaded.target.describe_ids([5, pad, 6])
     )
     data, arrays = unpack_frame(run_frame(view_run(run, loaded), LIGHT))
-    assert data["attentions"][1]["reasons"] == [f"masked: {FUTURE}", "masked: padding"]
+    assert data["attentions"][1]["reasons"] == [f"masked: {why}" for why in (FUTURE, "padding", WINDOW)]
     assert arrays["closed:decoder"].tolist() == [[0, 1, 2, 1], [0, 0, 2, 1], [0, 0, 2, 1], [0, 0, 2, 0]]
     assert arrays["closed:cross"].tolist() == [[0, 2, 0, 2, 0]] * 4
     assert not any(attn["causal"] for attn in data["attentions"])
+
+
+def test_each_layer_has_its_windows_cells() -> None:
+    loaded, run, own = viewed("capped")
+    data, arrays = unpack_frame(run_frame(own, LIGHT))
+    assert data["attentions"][0]["causal"], "layer 1 has no window"
+    assert loaded.model.config.attention_windows == (3, 0, 2)
+    for layer, window in ((0, 3), (2, 2)):
+        mask = run.trace.attention("decoder", layer, "self_attn").mask[0, 0].numpy()
+        query, key = np.indices(mask.shape)
+        codes = np.where(key > query, 1, np.where(query - key >= window, 3, 0))
+        np.testing.assert_array_equal(arrays[f"closed:decoder:{layer}"], codes)
+        np.testing.assert_array_equal(codes == 0, mask)
+        assert (codes == 3).any()
+    assert "closed:decoder:1" not in arrays
 
 
 def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:

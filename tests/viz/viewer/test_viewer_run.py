@@ -63,8 +63,8 @@ def test_it_has_every_attention_of_the_model_with_the_trace_s_numbers(kind: str)
             assert view.scores is not None
             np.testing.assert_array_equal(view.weights(layer), record.weights[0].numpy())
             np.testing.assert_array_equal(view.scores(layer), record.scores[0].numpy())
-            np.testing.assert_array_equal(view.allowed, record.mask[0, 0].numpy())
-            assert not view.weights(layer)[:, ~view.allowed].any()
+            np.testing.assert_array_equal(view.allowed_in(layer), record.mask[0, 0].numpy())
+            assert not view.weights(layer)[:, ~view.allowed_in(layer)].any()
             assert view.weights(layer).shape[1:] == (
                 len(own.sides[view.queries].tokens),
                 len(own.sides[view.keys].tokens),

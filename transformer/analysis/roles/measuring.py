@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -108,14 +109,17 @@ def _is_map(path: str) -> bool:
 def maps_of(
     loaded: LoadedModel, records: dict[str, Tensor], attention: Attention, row: int, sentence: Sentence
 ) -> tuple[Tensor, Tensor]:
-    """One sentence's weights (heads of all layers, Q, K) and mask (Q, K), without a batch's padding."""
+    """One sentence's weights (heads of all layers, Q, K) and open cells (Q, K), without a batch's padding.
+
+    A cell is open if a layer's mask leaves it open.
+    """
     stack, name = MODULES[attention]
     n_queries, n_keys = (len(read.ids) for read in sentence.sides(stack, name))
     paths = [
         f"{stack}.layers.{layer}.{name}" for layer in range(attentions_of(loaded.model.config)[attention])
     ]
     weights = torch.cat([records[f"{path}.weights"][row, :, :n_queries, :n_keys] for path in paths])
-    mask = records[f"{paths[0]}.mask"]
+    mask = reduce(torch.logical_or, (records[f"{path}.mask"] for path in paths))
     own = mask[row if len(mask) > 1 else 0, 0, :, :n_keys]
     return weights, own[:n_queries].expand(n_queries, n_keys)
 

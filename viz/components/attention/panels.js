@@ -146,7 +146,7 @@ export class Panels {
   #endsOf(sheet, { measure, layer, head }, maps) {
     if (maps && !maps.isPooled) return [extremes(maps.low)[0], extremes(maps.high)[1]];
     const values = sheet.values(measure, layer, head);
-    const [low, high] = values ? sheet.extremesOf(values) : [0, 1];
+    const [low, high] = values ? sheet.extremesOf(values, layer) : [0, 1];
     return [low, maps && measure === "weights" ? Math.max(high, extremes(maps.high)[1]) : high];
   }
 
@@ -190,11 +190,12 @@ export class Panels {
 function strongest(sheet, { measure, layer, head }) {
   const values = sheet.values(measure, layer, head);
   const columns = sheet.keys.length;
+  const closed = sheet.closed(layer);
   let [best, place] = [-Infinity, 0];
   for (let row = 0; row < sheet.queries.length && values; row++) {
     let [open, strongestHere] = [0, -1];
     for (let at = row * columns; at < (row + 1) * columns; at++) {
-      if (sheet.closed[at]) continue;
+      if (closed[at]) continue;
       open++;
       if (strongestHere < 0 || values[at] > values[strongestHere]) strongestHere = at;
     }

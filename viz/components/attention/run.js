@@ -117,11 +117,16 @@ export class ViewerRun {
     return [this.sides[attn.queries].tokens.length, this.sides[attn.keys].tokens.length];
   }
 
-  /** The number of the reason why each cell is closed; 0 for open cells. @param {AttentionView} attn */
-  closed(attn) {
+  /**
+   * The number of the reason why each cell is closed in a layer; 0 for open cells.
+   * @param {AttentionView} attn
+   * @param {number} layer
+   */
+  closed(attn, layer) {
     const name = `closed:${attn.name}`;
-    const codes = this.#arrays.get(name) ?? codesOf(attn.causal, this.size(attn));
-    this.#arrays.set(name, codes);
+    const own = this.#arrays.get(`${name}:${layer}`);
+    const codes = own ?? this.#arrays.get(name) ?? codesOf(attn.causal, this.size(attn));
+    if (!own) this.#arrays.set(name, codes);
     return /** @type {Uint8Array} */ (codes);
   }
 

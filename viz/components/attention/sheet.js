@@ -19,6 +19,8 @@ export class Sheet {
   /** Numbers as shown, by measure, layer and head. @type {Map<string, Float32Array>} */
   #known = new Map();
   #count = 0;
+  /** Closed cells as shown, by those between tokens. @type {WeakMap<Uint8Array, Uint8Array>} */
+  #closed = new WeakMap();
   /** @type {WeakMap<Float32Array, [number, number]>} */
   #extremes = new WeakMap();
 
@@ -53,14 +55,14 @@ export class Sheet {
     this.roles = isWriting ? read.map((token, row) => roles(token, written[row])) : null;
     /** What a row is. */
     this.axis = isWriting ? `query, by the token ${byWritten ? "written" : "read"}` : "looks from (query)";
-    this.closed = this.#closed();
-    /** The reasons why cells are closed, by their numbers. */
-    this.reasons = [...new Set(this.closed)].filter(Boolean).sort();
   }
 
-  #closed() {
-    const codes = this.run.closed(this.attn);
+  /** The number of the reason why each cell is closed in a layer; 0 for open cells. @param {number} layer */
+  closed(layer) {
+    const codes = this.run.closed(this.attn, layer);
     if (this.isPlain) return codes;
+    const known = this.#closed.get(codes);
+    if (known) return known;
     const [rows, columns] = this.groups;
     const closed = new Uint8Array(rows.length * columns.length);
     for (const [row, queries] of rows.entries()) {
@@ -70,6 +72,7 @@ export class Sheet {
         closed[row * columns.length + column] = own.every(Boolean) ? own[0] : 0;
       }
     }
+    this.#closed.set(codes, closed);
     return closed;
   }
 
@@ -100,12 +103,13 @@ export class Sheet {
    * @param {Float32Array} values between tokens
    * @param {Float32Array} weights of the same head
    * @param {Choice["measure"]} measure
+   * @param {number} layer
    */
-  ofOther(piece, values, weights, measure) {
+  ofOther(piece, values, weights, measure, layer) {
     const name = `${piece},${measure}`;
     const known = this.#known.get(name);
     if (known) return known;
-    const closed = this.run.closed(this.attn);
+    const closed = this.run.closed(this.attn, layer);
     const masked = measure === "masked" ? values.map((x, i) => (closed[i] ? -Infinity : x)) : values;
     const shown = this.shown(masked, measure, weights);
     this.#keep(name, shown);
@@ -177,7 +181,7 @@ export class Sheet {
     if (measure === "scores") return run.scores(attn, layer, head);
     if (measure === "masked") {
       const scores = run.scores(attn, layer, head);
-      const closed = run.closed(attn);
+      const closed = run.closed(attn, layer);
       return scores?.map((score, cell) => (closed[cell] ? -Infinity : score)) ?? null;
     }
     const [weights, lengths] = [run.weights(attn, layer, head), run.lengths(attn, layer, head)];
@@ -187,9 +191,10 @@ export class Sheet {
   /**
    * The lowest and highest open number.
    * @param {Float32Array} values of this sheet
+   * @param {number} layer
    */
-  extremesOf(values) {
-    const known = this.#extremes.get(values) ?? extremes(values, this.closed);
+  extremesOf(values, layer) {
+    const known = this.#extremes.get(values) ?? extremes(values, this.closed(layer));
     this.#extremes.set(values, known);
     return known;
   }

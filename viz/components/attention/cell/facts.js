@@ -15,7 +15,7 @@ export function factsOf({ run, attn, choice, sheet, cell }) {
   /** @template {Float32Array | Uint8Array} Values @param {Values | null} values @returns {Values | null} */
   const row = (values) =>
     values && /** @type {Values} */ (values.subarray(query * width, (query + 1) * width));
-  const closed = /** @type {Uint8Array} */ (row(run.closed(attn)));
+  const closed = /** @type {Uint8Array} */ (row(run.closed(attn, layer)));
   const weights = row(run.weights(attn, layer, head));
   const scores = row(run.scores(attn, layer, head));
   const vectors = vectorsOf(run, attn, layer, head);

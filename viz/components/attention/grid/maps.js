@@ -37,14 +37,15 @@ export function mapsOf(sheet, measure) {
   const [low, high] = [new Float32Array(count), new Float32Array(count)];
   const [strongest_query, strongest_key] = [new Int32Array(count), new Int32Array(count)];
   for (let map = 0; map < count; map++) {
-    const values = sheet.values(measure, Math.floor(map / attn.heads), map % attn.heads);
+    const layer = Math.floor(map / attn.heads);
+    const values = sheet.values(measure, layer, map % attn.heads);
     if (!values) return null;
-    const found = quantise(values, sheet.closed, levels.subarray(map * cells, (map + 1) * cells));
+    const found = quantise(values, sheet.closed(layer), levels.subarray(map * cells, (map + 1) * cells));
     [low[map], high[map]] = [found.low, found.high];
     strongest_query[map] = found.strongest < 0 ? -1 : Math.floor(found.strongest / size[1]);
     strongest_key[map] = found.strongest < 0 ? -1 : found.strongest % size[1];
   }
-  const isClosed = sheet.closed.some(Boolean);
+  const isClosed = levels.includes(CLOSED);
   return { size, levels, low, high, strongest_query, strongest_key, isClosed, isPooled: false };
 }
 

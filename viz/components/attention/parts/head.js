@@ -57,7 +57,7 @@ export class HeadPart {
     const { against } = scene.choice;
     const other = otherValues(scene);
     const difference = this.#differenceOf(scene, chosen.values, other.values);
-    const open = difference && scene.sheet.extremesOf(difference);
+    const open = difference && scene.sheet.extremesOf(difference, scene.choice.layer);
     const name = against[0].toUpperCase() + against.slice(1);
     return [
       { ...chosen, heading: "Chosen" },
@@ -77,10 +77,11 @@ export class HeadPart {
   }
 
   /** @param {Scene} scene @param {Float32Array | null} chosen @param {Float32Array | null} other */
-  #differenceOf({ sheet }, chosen, other) {
+  #differenceOf({ sheet, choice }, chosen, other) {
     const known = this.#difference;
     if (known.of[0] === chosen && known.of[1] === other) return known.values;
-    const values = chosen && other && chosen.map((value, i) => (sheet.closed[i] ? 0 : value - other[i]));
+    const closed = sheet.closed(choice.layer);
+    const values = chosen && other && chosen.map((value, i) => (closed[i] ? 0 : value - other[i]));
     this.#difference = { of: [chosen, other], values };
     return values;
   }
@@ -101,7 +102,8 @@ function otherValues(scene) {
   const absent = `“${against}” has no such numbers for layer ${layer}, head ${head}.`;
   if (run.lacks(piece, name)) return { head, values: null, absent };
   if (!values || !weights) return { head, values: null };
-  return { head, values: sheet.ofOther(piece, values, weights, measure), hidden: sheet.hiddenShare(weights) };
+  const shown = sheet.ofOther(piece, values, weights, measure, layer);
+  return { head, values: shown, hidden: sheet.hiddenShare(weights) };
 }
 
 /**

@@ -8,10 +8,10 @@ import { format } from "../../shared/numbers.js";
 /**
  * Draw the legend, unless it is unchanged.
  * @param {HTMLElement} box
- * @param {Pick<import("./matrix.js").Shown, "range" | "kind" | "label"> & Pick<import("../panels.js").Scene, "colors" | "sheet" | "attn">} shown
+ * @param {Pick<import("./matrix.js").Shown, "range" | "kind" | "label" | "layer"> & Pick<import("../panels.js").Scene, "colors" | "sheet" | "attn">} shown
  */
-export function matrixLegend(box, { range, kind, label, colors, sheet, attn }) {
-  const used = sheet.reasons;
+export function matrixLegend(box, { range, kind, label, layer, colors, sheet, attn }) {
+  const used = [...new Set(sheet.closed(layer))].filter(Boolean).sort();
   const look = JSON.stringify([range, kind, label, used, colors]);
   if (box.dataset.look === look) return;
   box.dataset.look = look;

@@ -86,8 +86,9 @@ export class Matrices {
 
   /** @param {Scene} scene @param {Shown[]} all @returns {import("../matrix/sums.js").Sums[]} */
   #sumsOf({ sheet, choice }, all) {
-    const found = all.map(({ values }) => {
-      const known = values && (this.#sums.get(values) ?? sumsOf(values, sheet.closed, sheet.keys.length));
+    const found = all.map(({ values, layer }) => {
+      const known =
+        values && (this.#sums.get(values) ?? sumsOf(values, sheet.closed(layer), sheet.keys.length));
       if (known) this.#sums.set(/** @type {Float32Array} */ (values), known);
       return known ?? { columns: new Float64Array(), rows: new Float64Array() };
     });

@@ -83,7 +83,7 @@ export class Matrix {
       roles: sheet.roles,
       axis: sheet.axis,
       reasons: attn.reasons,
-      closed: sheet.closed,
+      closed: sheet.closed(layer),
       values,
       sums,
       rounded,

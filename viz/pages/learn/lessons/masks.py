@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -115,8 +114,8 @@ def _padded_weights(subject: Subject, *, is_masked: bool) -> NDArray[np.float32]
     length = len(subject.run.trace.tokens(stack)[0])
 
     def uncover(mask: Tensor) -> Tensor:
-        causal = causal_mask(mask.shape[-1]) if stack == "decoder" else torch.ones_like(mask)
-        return causal.to(mask.device).expand_as(mask)
+        mask[..., -PADDING:] = True
+        return mask & causal_mask(mask.shape[-1], device=mask.device) if stack == "decoder" else mask
 
     edits = {} if is_masked else {f"{path}.mask": uncover}
     weights = edited_records(subject.loaded, subject.run, edits, padding=PADDING)[f"{path}.weights"][0]

@@ -72,9 +72,7 @@ def closeness(subject: Subject) -> list[float | None]:
         wavelengths = rotary_wavelengths(config, next(filter(None, bases))).numpy()
         distances = np.arange(len(trace.tokens(stack)[0])) - at
         near = np.cos(2 * np.pi * distances[:, None] / wavelengths).mean(axis=1)
-    is_open = trace[f"{stack}.layers.0.self_attn.mask"][0, 0].expand(-1, len(near))[
-        at if stack == "decoder" else 0
-    ]
+    is_open = trace.attention(stack, 0, "self_attn").mask[0, 0, at]
     return [
         float(value) if position != at and is_open[position] else None for position, value in enumerate(near)
     ]

@@ -140,11 +140,10 @@ def without_key(subject: Subject, key: int) -> Variant:
 
 
 def open_keys(subject: Subject) -> NDArray[np.bool_]:
-    """(K,): the keys that the row may attend to."""
+    """(K,): the keys that the row may attend to in some layer."""
     place = place_of(subject)
-    is_open: NDArray[np.bool_] = attention_maps(
-        subject.run.trace, place.attention, "weights", layer=0
-    ).allowed[place.row]
+    maps = attention_maps(subject.run.trace, place.attention, "weights")
+    is_open: NDArray[np.bool_] = maps.allowed[place.row]
     return is_open
 
 
