@@ -25,7 +25,7 @@ from transformer.checkpoints.importing.recognition import (
     wanted_weights,
     with_mapping,
 )
-from transformer.checkpoints.importing.report import Imported, ImportReport, TiedKey
+from transformer.checkpoints.importing.report import Imported, ImportReport, KeyReport, TiedKey
 from transformer.checkpoints.places import is_own, place_of
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, Limits
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -33,7 +33,7 @@ from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.checkpoints.tokenizers.coders import coders_of
 from transformer.checkpoints.weights import ties
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, shown
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 
@@ -112,15 +112,23 @@ def open_model(
     else:
         on_report(imported.report)
     if imported.loaded is None:
-        raise CheckpointError(
-            f"{name_or_path} lacks weights, or has some of other shapes: `python -m transformer inspect` "
-            "lists them."
-        )
+        raise CheckpointError(f"{name_or_path} {_misfits(imported.report.keys)}")
     return imported.loaded
 
 
+def _misfits(keys: KeyReport) -> str:
+    """The first tensors that are missing or of another shape, and where to see the others."""
+    problems = [f"{shown(problem.name)} is missing" for problem in keys.missing]
+    problems += [f"{shown(problem.name)} is {problem.detail}" for problem in keys.misshaped]
+    more = f" and {len(problems) - 3:,} more" if len(problems) > 3 else ""
+    return (
+        "lacks weights, or has some of other shapes: "
+        f"{', '.join(problems[:3])}{more}. `python -m transformer inspect` lists them."
+    )
+
+
 def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stacklevel: int) -> None:
-    """Warn about assumed answers to open questions; `stacklevel` as in `warnings`."""
+    """Warn about assumed answers and about what was left out; `stacklevel` as in `warnings`."""
     if report.assumed:
         values = ", ".join(f"{asked.name}={asked.value!r}" for asked in report.assumed)
         warnings.warn(
@@ -128,6 +136,8 @@ def warn_of_assumptions(name_or_path: str | Path, report: ImportReport, *, stack
             ".questions lists them; open it again with answers={...}.",
             stacklevel=stacklevel,
         )
+    for caution in report.cautions:
+        warnings.warn(f"{name_or_path}: {caution}", stacklevel=stacklevel)
 
 
 def import_raw(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
-from transformer.checkpoints.importing.report import ImportReport
+from transformer.checkpoints.importing.report import ADAPTER, LEFT_OUT, ImportReport
 from transformer.checkpoints.opening import open_model
 from transformer.cli.options import parse_answers
 from transformer.loaded import LoadedModel
@@ -27,8 +27,10 @@ def open_with_answers(model: str, answers: Sequence[Sequence[str]], device: torc
 
     def print_assumed(report: ImportReport) -> None:
         for setting in report.settings:
-            if setting.source == "assumed":
+            if setting.source == "assumed" and setting.name not in (LEFT_OUT, ADAPTER):  # see cautions
                 print(f"Assumed: {setting.name} is {setting.value} ({setting.why}).", file=sys.stderr)
+        for caution in report.cautions:
+            print(f"Caution: {caution}", file=sys.stderr)
 
     return open_model(model, device, answers=parse_answers(answers), on_report=print_assumed)
 

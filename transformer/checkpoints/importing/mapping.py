@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
+from transformer.checkpoints.importing.left_out import HEAD, task_heads
 from transformer.checkpoints.importing.nearest_names import nearest, shape_text
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
@@ -98,6 +99,7 @@ class _Planner:
         used = {part.name for match in matches for part in match.parts}
         # A family may give one tensor several names; report each tensor once.
         self.unexpected = list({key.name: key for key in self.unexpected if key.name not in used}.values())
+        self._explain_heads(used)
         self.unused = list({key.name: key for key in self.unused if key.name not in used}.values())
         spare = [problem.name for problem in self.unexpected]
         lacking = [problem.name for problem in missing]
@@ -109,6 +111,16 @@ class _Planner:
             tied=tuple(self.copies),
         )
         return self.result
+
+    def _explain_heads(self, used: set[str]) -> None:
+        """Move heads for other tasks from the unexpected tensors to the unused ones."""
+        shapes = {stored.name: stored.shape for stored in self.raw.tensors.values()}
+        spare = {key.name: shapes[key.name] for key in self.unexpected}
+        config = self.config
+        taken = (config.src_vocab_size, config.tgt_vocab_size, config.d_ff, config.max_len)
+        heads = task_heads(spare, used, config.d_model, taken) if spare else set()
+        self.unused += [UnusedKey(key.name, HEAD) for key in self.unexpected if key.name in heads]
+        self.unexpected = [key for key in self.unexpected if key.name not in heads]
 
     def _matches(self) -> Iterator[Assignment]:
         """Stored tensors that have targets in the model; the others are reported."""

@@ -14,8 +14,9 @@ from transformer.checkpoints.importing.families.own_layout.described import desc
 from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.left_out import ask_left_out
 from transformer.checkpoints.importing.not_computed import refusal
-from transformer.checkpoints.importing.report import LAYOUT, ImportReport
+from transformer.checkpoints.importing.report import LAYOUT, LEFT_OUT, ImportReport
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
@@ -66,6 +67,7 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
 
     model = skeleton(config)
     weights = plan_weights(draft.raw, family, model)
+    ask_left_out(draft, answers, family.label, weights.keys)
     generation = generation_settings(raw.texts, config.tgt_vocab_size)
     report = ImportReport(
         family=family.name,
@@ -93,7 +95,9 @@ def described(
     Raises:
         CheckpointError: as in `plan_import`.
     """
-    family, draft = _begin(recognise(raw), answers)
+    # What is left out is known only once names are compared.
+    known = {name: answer for name, answer in answers.items() if name != LEFT_OUT}
+    family, draft = _begin(recognise(raw), known)
     _ask_weights(draft)
     family.read_config(draft)
     config = draft.finish()

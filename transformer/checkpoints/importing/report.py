@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import shown
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -17,7 +18,11 @@ confirmed, or the family, whose models all share it."""
 
 
 LAYOUT = "layout"
-"""Name of the question which of several families a checkpoint belongs to; all others are the family's."""
+"""Name of the question which of several families a checkpoint belongs to."""
+LEFT_OUT = "left_out"
+"""Name of the question whether to open a model without tensors that may belong to it."""
+ADAPTER = "adapter"
+"""Name of the question whether to merge an adapter into the model, and which."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,20 @@ class ImportReport:
     def assumed(self) -> tuple[Question, ...]:
         """The unanswered questions, for which the likeliest answer was assumed."""
         return tuple(question for question in self.questions if not question.answered)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences on tensors left out without the user's consent, which may change the output."""
+        asked = (question for question in self.assumed if question.name in (LEFT_OUT, ADAPTER))
+        untied = [tied for tied in self.keys.tied if tied.equal is False]
+        return (
+            *(f"{one.text} {one.why} Assumed: {one.name}={one.value}." for one in asked),
+            *(
+                f"{shown(tied.name)} was left out: the model shares it with {shown(tied.to)}, but the files "
+                "hold two different ones."
+                for tied in untied
+            ),
+        )
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def test_a_classifiers_head_is_no_generator(tmp_path: Path) -> None:
     raw = raw_of(tmp_path, nn.ModuleDict(parts).state_dict())
     report = plan_import(raw, {"positions": "none"}).report
     assert not report.config.has_generator
-    assert [problem.name for problem in report.keys.unexpected] == ["classifier.weight", "classifier.bias"]
+    assert [one.name for one in report.keys.unused] == ["classifier.weight", "classifier.bias"]
 
 
 @pytest.mark.parametrize("ending", ["encoder", "decoder"])
