@@ -13,7 +13,7 @@ from transformer.analysis.doctor.answers import weigh_answers
 from transformer.analysis.doctor.examine import examine
 from transformer.analysis.doctor.findings import SEVERITIES, Diagnosis
 from transformer.analysis.parts import Part, parts_of
-from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
+from transformer.checkpoints.importing.layout.file import text_of
 from transformer.checkpoints.importing.report import Imported
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.places import MODELS, shipped_models

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
+from transformer.checkpoints.importing.layout.file import text_of
 from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import open_model, warn_of_assumptions
 from transformer.device import choose_device

@@ -40,7 +40,7 @@ def run_inspection(command: Inspect) -> int:
     mapping = None
     try:
         if command.map:
-            from transformer.checkpoints.importing.families.own_layout.mapping_file import text_of
+            from transformer.checkpoints.importing.layout.file import text_of
 
             mapping = text_of(command.map)
         imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None

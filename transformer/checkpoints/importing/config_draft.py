@@ -112,9 +112,9 @@ class ConfigDraft:
             CheckpointError: when neither is there, or the size is out of range.
         """
         if self.config is not None and (key in self.config or default is not None):
-            told = _checked_size(name, self.config.integer(key, default))
+            told = checked_size(name, self.config.integer(key, default))
             return self.configured(name, told, key)
-        length = _checked_size(name, self.length(tensor, axis))
+        length = checked_size(name, self.length(tensor, axis))
         return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
 
     def layers(self, name: str, key: str, prefix: str) -> int:
@@ -281,7 +281,8 @@ def _typed_as(option: Option) -> tuple[str, ...]:
     return str(option.value).lower(), *(begins.groups() if begins else ())
 
 
-def _checked_size(name: str, size: int) -> int:
+def checked_size(name: str, size: int) -> int:
+    """The size, unless no model can have it, which raises CheckpointError."""
     if not 1 <= size <= LARGEST_SIZE:
         raise CheckpointError(
             f"The checkpoint describes a model with {name} {shown(size)}: at least 1 is needed, and at most "

@@ -102,6 +102,8 @@ class Family:
         trait: what it computes differently, for the question LAYOUT.
         likely: whether sizes or values make this family likely among its kin; likely ones are offered
             first, then the others in the order of FAMILIES.
+        resolved: the family as it is for one checkpoint, whose names decide between variants; None if it has
+            none.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Family:
     kin: str = ""
     trait: str = ""
     likely: Callable[[RawCheckpoint], bool] = lambda raw: False
+    resolved: Callable[[RawCheckpoint], Family] | None = None
 
     def arranged(self, raw: RawCheckpoint) -> RawCheckpoint:
         """Rename the checkpoint's tensors to the names in `renames`; `.name` stays as stored."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
-from transformer.checkpoints.importing.families.own_layout.described import described_by_user
 from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout.shipped import described_by_user
 from transformer.checkpoints.importing.left_out import ask_left_out
 from transformer.checkpoints.importing.not_computed import refusal
 from transformer.checkpoints.importing.report import LAYOUT, LEFT_OUT, ImportReport
@@ -171,7 +171,7 @@ def _matching(raw: RawCheckpoint) -> list[Candidate]:
             continue
         view = family.arranged(raw)
         if family.matches(view):
-            found.append((family, view))
+            found.append((family if family.resolved is None else family.resolved(view), view))
     return sorted(found, key=lambda candidate: not candidate[0].likely(candidate[1]))
 
 

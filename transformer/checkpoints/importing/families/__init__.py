@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, gpt_j, gpt_neox, opt, phi
+from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, opt, phi
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     gemma,
     gemma2,
     gemma3,
-    granite,
-    llama,
     olmo,
     phi3,
     smollm3,
@@ -58,6 +56,7 @@ from transformer.checkpoints.importing.families.tutorials import (
     samlynnevans,
 )
 from transformer.checkpoints.importing.family import Family
+from transformer.checkpoints.importing.layout.shipped import family
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
@@ -73,9 +72,9 @@ FAMILIES: tuple[Family, ...] = (
     raschka.ROTARY,
     meta_llama.FAMILY,
     gpt2.FAMILY,
-    llama.FAMILY,
+    family("llama"),
     gemma.FAMILY,
-    granite.FAMILY,
+    family("granite"),
     smollm3.FAMILY,
     stablelm.FAMILY,
     olmo.FAMILY,
@@ -83,8 +82,8 @@ FAMILIES: tuple[Family, ...] = (
     gemma3.FAMILY,
     phi3.FAMILY,
     phi.FAMILY,
-    gpt_neox.FAMILY,
-    gpt_j.FAMILY,
+    family("gpt_neox"),
+    family("gptj"),
     opt.FAMILY,
     whisper.FAMILY,
     fairseq.FAMILY,

@@ -7,7 +7,6 @@ ties the generator to the embedding; Meta's files store both matrices. Settings 
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _rotary_questions as rotary_questions
 from transformer.checkpoints.importing.families.language_models._rotary import (
     BASES,
     LENGTHS,
@@ -17,6 +16,7 @@ from transformer.checkpoints.importing.families.language_models._rotary import (
 )
 from transformer.checkpoints.importing.family import Family, Renames, prefixed
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout import rotary_questions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 

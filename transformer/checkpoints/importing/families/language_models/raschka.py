@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _rotary_questions as rotary_questions
-from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.language_models._rotary import (
     BASES,
     LENGTHS,
@@ -27,6 +25,8 @@ from transformer.checkpoints.importing.family import (
     prefixed,
     rotated_pairs_side_by_side,
 )
+from transformer.checkpoints.importing.layout import rotary_questions
+from transformer.checkpoints.importing.layout.questions import ask_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {

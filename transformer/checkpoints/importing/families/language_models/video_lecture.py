@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_activation, ask_score_width
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -20,6 +19,7 @@ from transformer.checkpoints.importing.family import (
     module_renames,
     prefixed,
 )
+from transformer.checkpoints.importing.layout.questions import ask_activation, ask_score_width
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 

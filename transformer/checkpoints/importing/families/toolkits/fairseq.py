@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -21,6 +20,7 @@ from transformer.checkpoints.importing.family import (
     without_first_rows,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown

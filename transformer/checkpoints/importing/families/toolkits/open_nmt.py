@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -20,6 +19,7 @@ from transformer.checkpoints.importing.family import (
     table_of_positions,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 

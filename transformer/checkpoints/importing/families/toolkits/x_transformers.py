@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.toolkits._sublayers import (
     HALVES,
     OFFSET,
@@ -21,6 +20,7 @@ from transformer.checkpoints.importing.families.toolkits._sublayers import (
 )
 from transformer.checkpoints.importing.families.toolkits._x_names import IGNORED, RENAMES
 from transformer.checkpoints.importing.family import Family, StandIn
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown

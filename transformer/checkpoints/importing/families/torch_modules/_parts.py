@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from string import digits
 from typing import Any
 
-from transformer.checkpoints.importing.families._questions import sinusoid_layout
 from transformer.checkpoints.importing.families.torch_modules._names import (
     is_decoder,
     is_embedding,
@@ -16,6 +15,7 @@ from transformer.checkpoints.importing.families.torch_modules._names import (
     is_positions,
     side_of,
 )
+from transformer.checkpoints.importing.layout.questions import sinusoid_layout
 from transformer.checkpoints.reading.raw import StoredTensor
 
 _IN_LAYER = ".self_attn.in_proj_weight"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -19,6 +18,7 @@ from transformer.checkpoints.importing.family import (
     prefixed,
     table_of_positions,
 )
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _NORM = {"gamma": "a_2", "beta": "b_2"}

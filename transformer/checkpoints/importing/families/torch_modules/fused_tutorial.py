@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -22,6 +21,7 @@ from transformer.checkpoints.importing.family import (
     module_renames,
     prefixed,
 )
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _NORM = {"gamma": "gamma", "beta": "beta"}

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_activation
 from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2
 from transformer.checkpoints.importing.family import Family, StandIn
+from transformer.checkpoints.importing.layout.questions import ask_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _ACTIVATIONS = {

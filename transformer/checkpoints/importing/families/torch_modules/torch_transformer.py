@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.torch_modules._arranging import arrange, arrange_as_answered
 from transformer.checkpoints.importing.family import (
     Family,
@@ -21,6 +20,7 @@ from transformer.checkpoints.importing.family import (
     table_of_positions,
     three_blocks,
 )
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.family import (
     Into,
     Renames,
@@ -16,6 +15,7 @@ from transformer.checkpoints.importing.family import (
     prefixed,
     table_of_positions,
 )
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_score_width
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import Family, Into, Renames, StandIn, prefixed
+from transformer.checkpoints.importing.layout.questions import ask_score_width
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import put_final_norm
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import Family, Renames, prefixed
+from transformer.checkpoints.importing.layout.questions import put_final_norm
 
 _ATTENTION: Renames = {
     "qkv_nets.0": "w_q",

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import (
     Family,
@@ -25,6 +24,7 @@ from transformer.checkpoints.importing.family import (
     pointwise,
     prefixed,
 )
+from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 from transformer.model.config import TransformerConfig

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import put_final_norm
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import Family, Into, Renames, prefixed
+from transformer.checkpoints.importing.layout.questions import put_final_norm
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:

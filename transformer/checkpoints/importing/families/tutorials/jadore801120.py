@@ -9,7 +9,6 @@ had biases, the feed-forward consisted of convolutions over single tokens, and p
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _questions as questions
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import (
     Family,
@@ -19,6 +18,7 @@ from transformer.checkpoints.importing.family import (
     pointwise,
     prefixed,
 )
+from transformer.checkpoints.importing.layout import questions
 
 _ATTENTION: Renames = {"w_qs": "w_q", "w_ks": "w_k", "w_vs": "w_v", "fc": "w_o"}
 _SUBLAYERS: Renames = {

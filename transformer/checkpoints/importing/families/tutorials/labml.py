@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
+from transformer.checkpoints.importing.families.tutorials import _shared as shared
+from transformer.checkpoints.importing.family import Family, Renames, StandIn, prefixed
+from transformer.checkpoints.importing.layout.questions import (
     ask_activation,
     ask_causal,
     put_final_norm,
 )
-from transformer.checkpoints.importing.families.tutorials import _shared as shared
-from transformer.checkpoints.importing.family import Family, Renames, StandIn, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _ATTENTION: Renames = {

@@ -7,9 +7,9 @@ sinusoids: the table is used as stored. Copies that corrected this are read too.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import put_final_norm
 from transformer.checkpoints.importing.families.tutorials import _shared as shared
 from transformer.checkpoints.importing.family import Family, Renames, prefixed
+from transformer.checkpoints.importing.layout.questions import put_final_norm
 
 _NORM = {"gamma": "alpha", "beta": "bias"}
 _ATTENTION: Renames = {"q_linear": "w_q", "k_linear": "w_k", "v_linear": "w_v", "out": "w_o"}

@@ -195,7 +195,7 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
         ("blocks.{}.ln1", "blocks.ln1", 4, "fewer {}"),
         ("words.weight: tgt_embedding.weight", "words.weight: {to: 5}", 2, "give a name of ours"),
         ("words.weight: tgt", "places.weight: tgt", 3, "is there twice"),
-        ("n_heads: 4", "n_heads: {a: 4}", 20, "not of the type int"),
+        ("n_heads: 4", "n_heads: {a: 4}", 20, "n_heads has 'a'"),
         ("n_heads: 4", "n_heads: *four", 20, "not read"),
         ("n_heads: 4", "n_heads: !!python/object:os.system 4", 20, "not read"),
         ("n_heads: 4", "n_heads: [4", 21, "not YAML"),

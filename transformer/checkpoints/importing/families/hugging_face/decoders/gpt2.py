@@ -7,12 +7,6 @@ values are concatenated in one of them. The generator is the embedding.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import (
-    CLASSIFIER,
-    classifiers,
-    read_activation,
-)
-from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -23,6 +17,12 @@ from transformer.checkpoints.importing.family import (
     three_blocks,
     three_blocks_of_columns,
     transposed,
+)
+from transformer.checkpoints.importing.layout.head import HEAD, read_head
+from transformer.checkpoints.importing.layout.hugging_face import (
+    CLASSIFIER,
+    classifiers,
+    read_activation,
 )
 from transformer.checkpoints.reading.raw import RawCheckpoint
 

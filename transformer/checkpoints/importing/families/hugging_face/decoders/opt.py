@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_norm_position
-from transformer.checkpoints.importing.families.hugging_face.common import classifiers, read_activation
-from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
 from transformer.checkpoints.importing.families.hugging_face.decoders._plain_norms import PLAIN_NORMS
 from transformer.checkpoints.importing.family import (
     Family,
@@ -23,6 +20,9 @@ from transformer.checkpoints.importing.family import (
     prefixed,
     without_first_rows,
 )
+from transformer.checkpoints.importing.layout.head import HEAD, read_head
+from transformer.checkpoints.importing.layout.hugging_face import classifiers, read_activation
+from transformer.checkpoints.importing.layout.questions import ask_norm_position
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 

@@ -10,14 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._rotary_questions import ask_length
-from transformer.checkpoints.importing.families.hugging_face.common import classifiers, read_activation
-from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
-from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
-    Names,
-    ask_rotary_dims,
-    put_rotary,
-)
 from transformer.checkpoints.importing.family import (
     Family,
     Into,
@@ -28,6 +20,14 @@ from transformer.checkpoints.importing.family import (
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout.head import HEAD, read_head
+from transformer.checkpoints.importing.layout.hugging_face import classifiers, read_activation
+from transformer.checkpoints.importing.layout.rotary import (
+    Names,
+    ask_rotary_dims,
+    put_rotary,
+)
+from transformer.checkpoints.importing.layout.rotary_questions import ask_length
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import (
+from transformer.checkpoints.importing.family import Renames, module_renames, prefixed
+from transformer.checkpoints.importing.layout.hugging_face import (
     POSITION_IDS,
     classifiers,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Renames, module_renames, prefixed
 from transformer.checkpoints.importing.not_computed import missing_by_name
 from transformer.checkpoints.reading.raw import RawCheckpoint
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import (
+from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import read_head
+from transformer.checkpoints.importing.family import Family, Renames, may_be, module_renames, prefixed
+from transformer.checkpoints.importing.layout.hugging_face import (
     POSITION_IDS,
     classifiers,
     read_activation,
 )
-from transformer.checkpoints.importing.families.hugging_face.encoders._bert_layout import read_head
-from transformer.checkpoints.importing.family import Family, Renames, may_be, module_renames, prefixed
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _LAYER: Renames = {

@@ -7,9 +7,9 @@ head projects back to the embedding width.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import classifiers
 from transformer.checkpoints.importing.families.hugging_face.encoders import _bert_layout as bert_layout
 from transformer.checkpoints.importing.family import Family, Renames, may_be, module_renames
+from transformer.checkpoints.importing.layout.hugging_face import classifiers
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 RENAMES: Renames = {

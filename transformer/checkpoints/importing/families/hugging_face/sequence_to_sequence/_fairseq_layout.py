@@ -11,17 +11,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import (
-    ASSUMED_LENGTH,
-    SINUSOIDS,
-    ask_embedding_scale,
-)
-from transformer.checkpoints.importing.families.hugging_face.common import (
+from transformer.checkpoints.importing.family import Into, Renames, module_renames, prefixed
+from transformer.checkpoints.importing.layout.hugging_face import (
     classifiers,
     put_no_generator,
     read_activation,
 )
-from transformer.checkpoints.importing.family import Into, Renames, module_renames, prefixed
+from transformer.checkpoints.importing.layout.questions import (
+    ASSUMED_LENGTH,
+    SINUSOIDS,
+    ask_embedding_scale,
+)
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig

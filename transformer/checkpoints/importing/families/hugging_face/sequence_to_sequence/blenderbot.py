@@ -6,11 +6,11 @@ Pre-norm, with a final norm after each stack and none after the embeddings; lear
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import sinusoid_layout
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.layout.questions import sinusoid_layout
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 

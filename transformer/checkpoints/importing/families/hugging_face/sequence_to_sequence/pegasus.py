@@ -7,11 +7,11 @@ of positions, though it is not learned.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import sinusoid_layout
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     _fairseq_layout as fairseq_layout,
 )
 from transformer.checkpoints.importing.family import Family, may_be
+from transformer.checkpoints.importing.layout.questions import sinusoid_layout
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 

@@ -8,14 +8,14 @@ is the embedding; 1.1 has a separate generator and gated GELU.
 from __future__ import annotations
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import (
+from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout.hugging_face import (
     ACTIVATIONS,
     ask_usual_activation,
     classifiers,
     put_no_generator,
 )
-from transformer.checkpoints.importing.family import Family, Renames, may_be
-from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 

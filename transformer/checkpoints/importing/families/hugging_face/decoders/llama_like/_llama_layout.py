@@ -10,16 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families import _rotary_questions as rotary_questions
-from transformer.checkpoints.importing.families.hugging_face.common import (
-    classifiers,
-)
-from transformer.checkpoints.importing.families.hugging_face.decoders._head import HEAD, read_head
-from transformer.checkpoints.importing.families.hugging_face.decoders._rotary import (
-    Names,
-    ask_rotary_dims,
-    put_rotary,
-)
 from transformer.checkpoints.importing.family import (
     Into,
     Renames,
@@ -29,6 +19,16 @@ from transformer.checkpoints.importing.family import (
     rotated_pairs_side_by_side,
 )
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout import rotary_questions
+from transformer.checkpoints.importing.layout.head import HEAD, read_head
+from transformer.checkpoints.importing.layout.hugging_face import (
+    classifiers,
+)
+from transformer.checkpoints.importing.layout.rotary import (
+    Names,
+    ask_rotary_dims,
+    put_rotary,
+)
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import ACTIVATIONS
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     _llama_layout as llama_layout,
 )
@@ -23,6 +22,7 @@ from transformer.checkpoints.importing.family import (
     prefixed,
     rotated_pairs_side_by_side,
 )
+from transformer.checkpoints.importing.layout.hugging_face import ACTIVATIONS
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig

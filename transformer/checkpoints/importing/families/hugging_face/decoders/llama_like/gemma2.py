@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import ACTIVATIONS
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     _llama_layout as llama_layout,
 )
@@ -19,6 +18,7 @@ from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like
 )
 from transformer.checkpoints.importing.family import Family, Into, Renames, may_be, prefixed
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout.hugging_face import ACTIVATIONS
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _NORMS: Renames = {

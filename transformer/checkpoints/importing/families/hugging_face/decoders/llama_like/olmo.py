@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import read_activation
 from transformer.checkpoints.importing.families.hugging_face.decoders._plain_norms import PLAIN_NORMS
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     _llama_layout as llama_layout,
 )
 from transformer.checkpoints.importing.family import Family, StandIn, may_be
+from transformer.checkpoints.importing.layout.hugging_face import read_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _USUAL = llama_layout.Usual(of="every OLMo", bare=("OlmoModel",), norm_eps=(1e-5,), lengths=(2048, 4096))

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import read_activation
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     _llama_layout as llama_layout,
 )
@@ -21,6 +20,7 @@ from transformer.checkpoints.importing.family import (
     prefixed,
     rotated_pairs_side_by_side,
 )
+from transformer.checkpoints.importing.layout.hugging_face import read_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.model.config import TransformerConfig
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import read_activation
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     _llama_layout as llama_layout,
 )
 from transformer.checkpoints.importing.family import Family, Renames, may_be
+from transformer.checkpoints.importing.layout.hugging_face import read_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 _BETAS: Renames = {

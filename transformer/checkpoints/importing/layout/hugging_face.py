@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families._questions import ask_activation
+from transformer.checkpoints.importing.layout.questions import ask_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 ACTIVATIONS = {

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.families.hugging_face.common import is_for_words, put_no_generator
 from transformer.checkpoints.importing.family import Renames, module_renames
+from transformer.checkpoints.importing.layout.hugging_face import is_for_words, put_no_generator
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 HEAD: Renames = module_renames({"lm_head": "generator"})
-_WEIGHT, _BIAS = "lm_head.weight", "lm_head.bias"
+_WEIGHT = "lm_head.weight"
 
 
 def read_head(
-    draft: ConfigDraft, words: str, *, tied: bool, heads: Iterable[str], bare: tuple[str, ...]
+    draft: ConfigDraft,
+    words: str,
+    *,
+    tied: bool,
+    heads: Iterable[str],
+    bare: tuple[str, ...],
+    generator: str = _WEIGHT,
 ) -> None:
     """Fill in whether there is a generator, whether it is the embedding, and whether it has a bias.
 
@@ -24,21 +30,23 @@ def read_head(
         tied: whether the family ties its generator if config.json doesn't say.
         heads: tensors of heads for other tasks.
         bare: names in config.json of the family's models without a head.
+        generator: name of its matrix.
     """
     raw, config = draft.raw, draft.config
-    apart = _WEIGHT in raw.tensors
+    bias = generator.removesuffix("weight") + "bias"
+    apart = generator in raw.tensors
     if config is None:
-        is_tied = not apart or raw.same_numbers(_WEIGHT, words)
+        is_tied = not apart or raw.same_numbers(generator, words)
         for_words = is_for_words(raw, heads) if tied else _is_whole(raw, heads)
-        draft.put("tie_generator", is_tied, "shapes", f"whether there is {_WEIGHT}")
+        draft.put("tie_generator", is_tied, "shapes", f"whether there is {generator}")
     else:
         is_tied = config.flag("tie_word_embeddings", tied)
         for_words = is_tied and is_for_words(raw, heads, *bare)
         draft.configured("tie_generator", is_tied, "tie_word_embeddings")
     has_generator = apart or for_words
-    draft.put("generator_bias", has_generator and _BIAS in raw.tensors, "shapes", f"whether there is {_BIAS}")
+    draft.put("generator_bias", has_generator and bias in raw.tensors, "shapes", f"whether there is {bias}")
     draft.put(
-        "has_generator", has_generator, "shapes", f"whether there is {_WEIGHT}, or the embedding for it"
+        "has_generator", has_generator, "shapes", f"whether there is {generator}, or the embedding for it"
     )
     if not has_generator:
         put_no_generator(draft)

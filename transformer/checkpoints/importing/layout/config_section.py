@@ -1,0 +1,72 @@
+"""The section `config` of a layout's file: values, or where to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
+from transformer.checkpoints.importing.layout.plain_yaml import Node
+from transformer.checkpoints.importing.layout.section_reader import SectionReader, nearest_name, plain_value
+from transformer.errors import shown
+from transformer.model.config import TransformerConfig
+
+_FIELDS = {field.name: field.type for field in fields(TransformerConfig) if field.name != "dropout"}
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (float, int),
+    "bool": (bool,),
+    "None": (type(None),),
+    "tuple[float, ...]": (tuple,),
+    "tuple[int, ...]": (tuple,),
+}
+"""Types of a field -> types that its value may have; all other fields are text."""
+GROUPS = ("heads", "rotary", "length", "generator", "scores_divided_by")
+"""Entries of `config` that fill in several fields."""
+_SPEC = (
+    *("when", "key", "default", "choices", "power", "axis", "times", "minus", "present", "value", "why"),
+    *("ask", "question", "answers", "likely", "usual", "width", "window"),
+    *("base", "bases", "base_key", "part", "part_key", "entry", "tied", "bare"),
+)
+"""What an entry that is found, not given, may have."""
+
+
+class ConfigReader(SectionReader):
+    """Reads settings."""
+
+    def config(self, section: Node) -> Iterator[tuple[str, Any]]:
+        """Settings with their values, or with lists of ways to find them."""
+        for name, node in self.dictionary(section, "config").items():
+            alternatives = node.value if isinstance(node.value, list) else [node]
+            is_found = any(isinstance(one.value, dict) for one in alternatives)
+            if (
+                name not in _FIELDS
+                and name not in GROUPS
+                and not (is_found and any("ask" in one.value for one in alternatives))
+            ):
+                raise self.error(node, f"our model has no {shown(name)}{nearest_name(name, _FIELDS)}")
+            if not is_found:
+                yield name, self.value(name, node)
+                continue
+            yield name, [self.spec(name, one) for one in alternatives]
+
+    def spec(self, name: str, node: Node) -> dict[str, Any]:
+        """One way to find a setting."""
+        parts = self.dictionary(node, name)
+        for key, part in parts.items():
+            if key not in _SPEC:
+                raise self.error(part, f"{name} has {shown(key)}{nearest_name(key, _SPEC)}")
+        spec = {key: plain_value(part) for key, part in parts.items()}
+        return spec | {"when": self.conditions(parts["when"])} if "when" in parts else spec
+
+    def value(self, name: str, node: Node) -> Any:
+        """A value of its field's type; sizes that no model can have are rejected."""
+        value = plain_value(node)
+        value = tuple(value) if isinstance(value, list) else value
+        kinds = str(_FIELDS[name]).split(" | ")
+        if type(value) not in {kind for one in kinds for kind in _KINDS.get(one, (str,))}:
+            raise self.error(node, f"{name} is {shown(value)}, which is not of the type {_FIELDS[name]}")
+        if type(value) is int and not (1 if name == "d_model" else -1) <= value <= LARGEST_SIZE:
+            raise self.error(node, f"{name} is {shown(value)}: no model can have that")
+        return value

@@ -1,0 +1,329 @@
+"""What names and shapes tell about a configuration, once it is known which tensor is which weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft, checked_size
+from transformer.checkpoints.importing.family import Into, Patterns
+from transformer.checkpoints.importing.layout import questions, rotary_questions
+from transformer.checkpoints.importing.layout.file import Layout
+from transformer.checkpoints.importing.layout.operations import Shape, Stored
+from transformer.checkpoints.importing.layout.our_names import pattern_of
+from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.errors import CheckpointError, shown
+
+_SIDES = {"src": "encoder", "tgt": "decoder"}
+_POSITION_TABLES = ("src_embedding.positions.weight", "tgt_embedding.positions.weight")
+_TOLD_BY = "which tensors there are"
+
+
+class Held:
+    """Which stored tensors become which weights, by a layout's names.
+
+    Attributes:
+        tensors: our names -> (the stored tensor, how it is converted); the first name in the table counts.
+        rivals: our names -> two tensors with different bytes that are mapped to them.
+        n_parts: our names -> how many numbered parts the weight is stored in.
+        patterns: our names with {} for the layer's number.
+    """
+
+    def __init__(self, names: Mapping[str, Into], raw: RawCheckpoint) -> None:
+        order = {theirs: index for index, theirs in enumerate(names)}
+        found = Patterns(names)
+        matches = [(found.find(name), stored) for name, stored in raw.tensors.items()]
+        known = [(match, stored) for match, stored in matches if match is not None]
+        self.tensors: dict[str, tuple[StoredTensor, Into]] = {}
+        self.rivals: dict[str, tuple[StoredTensor, StoredTensor]] = {}
+        self.n_parts: dict[str, int] = {}
+        for (pattern, numbers), stored in sorted(known, key=lambda one: order[one[0][0]]):
+            into = names[pattern]
+            for ours in into.names:
+                name = ours.format(*numbers)
+                first, _ = self.tensors.setdefault(name, (stored, into))
+                if not (
+                    into.joined
+                    or raw.aliases.get(stored.name, stored.name) == raw.aliases.get(first.name, first.name)
+                ):
+                    self.rivals.setdefault(name, (first, stored))
+                self.n_parts[name] = self.n_parts.get(name, 0) + 1 if into.joined else 1
+        self.patterns = {pattern_of(name) for name in self.tensors}
+
+    def refuse_rivals(self, what: str) -> None:
+        """Raises CheckpointError if different tensors are mapped to one weight of ours."""
+        for ours, (one, other) in self.rivals.items():
+            raise CheckpointError(
+                f"{what} leads two tensors to {ours}: {shown(one.name)} and {shown(other.name)}. Only one "
+                "can be that weight: map the other to its own (a gated feed-forward has w_1 and w_3), or, if it "
+                "isn't needed, list it under ignored."
+            )
+
+    def shape(self, ours: str) -> Shape:
+        """The shape that a weight of ours gets, with None for lengths not told; () without such a tensor."""
+        if ours not in self.tensors:
+            return ()
+        stored, into = self.tensors[ours]
+        lengths = stored.shape
+        if into.joined and lengths:
+            lengths = (lengths[0] * self.n_parts[ours], *lengths[1:])
+        if not isinstance(into.by, Stored):
+            return lengths
+        generic = next(name for name in into.names if pattern_of(name) == pattern_of(ours) or name == ours)
+        return into.by.shape(lengths, generic)
+
+
+class Derived:
+    """Fills in settings from names and shapes, and asks where these leave a choice.
+
+    Args:
+        layout: with the names.
+        draft: to be filled in.
+        get: fetches another setting.
+    """
+
+    def __init__(self, layout: Layout, draft: ConfigDraft, get: Callable[[str], Any]) -> None:
+        self.layout, self.draft, self.get = layout, draft, get
+        self.held = Held(layout.names, draft.raw)
+        self.fields: Mapping[str, Callable[[], object]] = {
+            "n_encoder_layers": lambda: self._depth("n_encoder_layers"),
+            "n_decoder_layers": lambda: self._depth("n_decoder_layers"),
+            "src_vocab_size": lambda: self._vocabulary("src"),
+            "tgt_vocab_size": lambda: self._vocabulary("tgt"),
+            "d_ff": lambda: self._size("d_ff", f"{self.layer}.feed_forward.w_1.weight", 0),
+            "d_model": lambda: self._size("d_model", f"{self.layer}.feed_forward.w_1.weight", 1),
+            "n_heads": self._heads,
+            "d_head": self._head_width,
+            "n_kv_heads": self._key_heads,
+            "final_norm": self._final_norm,
+            "bias": lambda: self._has("bias", "feed_forward.w_1.bias"),
+            "attention_bias": self._attention_bias,
+            "gated": lambda: self._has("gated", "feed_forward.w_3.weight"),
+            "query_key_norm": lambda: self._has("query_key_norm", "self_attn.q_norm.gamma"),
+            "embedding_norm": self._embedding_norm,
+            "n_segments": self._segments,
+            "d_embedding": self._embedding_width,
+            "generator_transform": lambda: self._has(
+                "generator_transform", "generator_transform.dense.weight"
+            ),
+            "generator_bias": lambda: self._has("generator_bias", "generator.bias"),
+            "share_embeddings": self._share_embeddings,
+            "norm": self._norm,
+            "tie_generator": self._generator,
+            "has_generator": self._generator,
+            "positions": self._positions,
+            "max_len": self._max_len,
+            "activation": lambda: questions.ask_activation(draft),
+            "norm_position": self._norm_position,
+            "norm_eps": lambda: questions.ask_norm_eps(draft, 1e-5, 1e-6),
+            "embedding_scale": lambda: questions.ask_embedding_scale(
+                draft, likely=get("positions") == "sinusoidal"
+            ),
+            "pad_id": lambda: questions.ask_pad_id(draft, None, usual=0),
+        }
+
+    def fill_in(self, name: str) -> None:
+        """Fill in a setting, if names and shapes or an answer tell it."""
+        if name in self.fields:
+            self.fields[name]()
+
+    def depth(self, name: str) -> int:
+        """The number of layers by the names: of `n_encoder_layers` or `n_decoder_layers`."""
+        stack = name.removeprefix("n_").removesuffix("_layers")
+        numbers = [
+            int(ours.split(".")[2]) for ours in self.held.tensors if ours.startswith(f"{stack}.layers.")
+        ]
+        return max(numbers, default=-1) + 1
+
+    def stored(self, ours: str) -> str:
+        """The name in the files of the tensor that becomes a weight of ours; empty if there is none."""
+        held = self.held.tensors.get(ours)
+        return next((name for name, one in self.draft.raw.tensors.items() if held and one is held[0]), "")
+
+    def embedding(self) -> str:
+        """The name of the table of words, in the files; empty if there is none."""
+        return self.stored("src_embedding.weight") or self.stored("tgt_embedding.weight")
+
+    @property
+    def layer(self) -> str:
+        """The first layer of the first stack."""
+        return f"{'encoder' if self.get('n_encoder_layers') else 'decoder'}.layers.0"
+
+    def _put(self, name: str, value: Any, why: str = _TOLD_BY) -> None:
+        if name not in self.draft.settings:
+            self.draft.put(name, value, "shapes", why)
+
+    def _depth(self, name: str) -> None:
+        stack = name.removeprefix("n_").removesuffix("_layers")
+        self._put(name, self.depth(name), f"names of {stack}.layers")
+
+    def _has(self, name: str, ours: str) -> None:
+        full = ours if ours.startswith("generator") else f"{self.layer.replace('.0', '.{}')}.{ours}"
+        self._put(name, full in self.held.patterns)
+
+    def _size(self, name: str, ours: str, axis: int) -> None:
+        if ours not in self.held.tensors:
+            raise CheckpointError(
+                f"{self.layout.what} has no {name}, and no tensor is mapped to {ours}, whose shape would "
+                "give it: add one of them."
+            )
+        shape, stored = self.held.shape(ours), self.held.tensors[ours][0]
+        if axis >= len(shape):
+            raise CheckpointError(
+                f"{shown(stored.name)} can't be {ours}: it has the shape {shown(stored.shape)}, but a matrix "
+                f"is needed. Name another tensor in {self.layout.what.lower()}."
+            )
+        self._put(name, checked_size(name, shape[axis] or 0), f"shape of {stored.name}")
+
+    def _vocabulary(self, side: str) -> None:
+        name, embedding = f"{side}_vocab_size", f"{side}_embedding.weight"
+        if not self.get(f"n_{_SIDES[side]}_layers"):
+            self._put(name, 0, "there is no such stack")
+            return
+        if embedding not in self.held.tensors and side == "tgt":  # shared with the source
+            embedding = next(
+                (one for one in ("generator.weight", "src_embedding.weight") if one in self.held.tensors),
+                embedding,
+            )
+        self._size(name, embedding, 0)
+
+    def rows(self) -> tuple[int | None, int | None]:
+        """Rows of all heads of queries, and of keys; None if the names don't tell."""
+        attention = f"{self.layer}.self_attn"
+        output, queries, keys = (self.held.shape(f"{attention}.w_{part}.weight") for part in "oqk")
+        q_rows = queries[0] if queries and queries[0] else output[1] if len(output) > 1 else None
+        if keys and keys[0]:
+            return q_rows, keys[0]
+        fused = self.held.tensors.get(f"{attention}.w_k.weight")
+        if fused is None or q_rows is None or not isinstance(fused[1].by, Stored):
+            return q_rows, None
+        all_rows = Stored(fused[1].by.steps, ("",)).shape(fused[0].shape, "")[0] or 0
+        return q_rows, (all_rows - q_rows) // 2 if len(fused[1].names) == 3 else all_rows // 2
+
+    def _heads(self) -> None:
+        draft, (q_rows, k_rows) = self.draft, self.rows()
+        spec = self.layout.config.get("n_heads")
+        width, usual = (
+            (spec[0].get("width", 0), spec[0].get("usual", 0)) if isinstance(spec, list) else (0, 0)
+        )
+        norm = self.held.shape(f"{self.layer}.self_attn.q_norm.gamma")
+        if q_rows and norm:
+            n_heads = q_rows // max(1, norm[0] or 0)
+            self._put("n_heads", n_heads, "width of all heads over the length of q_norm")
+            rotary_questions.put_grouped_heads(draft, n_heads, q_rows, k_rows or q_rows)
+        elif q_rows and k_rows and (q_rows != k_rows or self.get("positions") == "rotary"):
+            rotary_questions.ask_grouped_heads(draft, q_rows, k_rows, width)
+        else:
+            self.get("d_model")
+            draft.ask_heads(usual, q_rows or 0)
+
+    def _head_width(self) -> None:
+        n_heads, d_model, (q_rows, _) = self.get("n_heads"), self.get("d_model"), self.rows()
+        if type(n_heads) is not int or n_heads < 1 or q_rows is None:
+            return
+        if q_rows != d_model or (self.get("positions") == "rotary" and d_model % n_heads == 0):
+            self._put("d_head", max(1, q_rows // n_heads), "rows of queries over heads")
+
+    def _key_heads(self) -> None:
+        n_heads, (q_rows, k_rows) = self.get("n_heads"), self.rows()
+        if type(n_heads) is not int or n_heads < 1 or not q_rows or not k_rows:
+            return
+        d_head = self.get("d_head") or max(1, q_rows // n_heads)
+        if k_rows != q_rows:
+            self._put("n_kv_heads", k_rows // d_head, "rows of keys over the width of a head")
+
+    def _attention_bias(self) -> None:
+        inside = self.layer.replace(".0", ".{}")
+        biases = {f"{inside}.self_attn.w_{part}.bias" for part in "qkvo"}
+        self._put("attention_bias", bool(biases & self.held.patterns))
+
+    def _final_norm(self) -> None:
+        stacks = [stack for stack in _SIDES.values() if self.get(f"n_{stack}_layers")]
+        final = [stack for stack in stacks if f"{stack}.final_norm.gamma" in self.held.patterns]
+        value = final[0] if final and len(final) < len(stacks) else bool(final)
+        self._put("final_norm", value, "norms after a stack")
+
+    def _embedding_norm(self) -> None:
+        norms = {f"{side}_embedding.norm.gamma" for side in _SIDES}
+        self._put("embedding_norm", bool(norms & self.held.patterns))
+
+    def _segments(self) -> None:
+        if "src_embedding.segments" in self.held.tensors:
+            self._size("n_segments", "src_embedding.segments", 0)
+
+    def _embedding_width(self) -> None:
+        for side in _SIDES:
+            if f"{side}_embedding.projection.weight" in self.held.tensors:
+                self._size("d_embedding", f"{side}_embedding.weight", 1)
+
+    def _share_embeddings(self) -> None:
+        both = self.get("n_encoder_layers") and self.get("n_decoder_layers")
+        self._put(
+            "share_embeddings", bool(both) and self.one_tensor("src_embedding.weight", "tgt_embedding.weight")
+        )
+
+    def one_tensor(self, one: str, other: str) -> bool:
+        """True if both weights are stored once, or one of them isn't stored."""
+        if not {one, other} <= self.held.tensors.keys():
+            return True
+        aliases = self.draft.raw.aliases
+        first, second = (self.held.tensors[name][0].name for name in (one, other))
+        return aliases.get(first, first) == aliases.get(second, second)
+
+    def words(self) -> str:
+        """Our name of the embedding that a generator would be tied to."""
+        side = "tgt" if self.get("n_decoder_layers") else "src"
+        embedding = f"{side}_embedding.weight"
+        return embedding if embedding in self.held.tensors else "src_embedding.weight"
+
+    def _generator(self) -> None:
+        if "generator.weight" in self.held.tensors:
+            self._put("has_generator", True)
+            tied = self.one_tensor("generator.weight", self.words())
+            self._put("tie_generator", tied, "whether embedding and generator are one tensor")
+        elif not {"has_generator", "tie_generator"} & self.layout.config.keys():
+            tied = self.draft.ask(
+                "tie_generator",
+                "Is the embedding also the layer that turns hidden states into words?",
+                "No tensor is mapped to generator.weight.",
+                {True: "yes: they are tied", False: "no: the model predicts no words"},
+            )
+            self._put("has_generator", tied)
+
+    def _norm(self) -> None:
+        if any(name.endswith(".beta") for name in self.held.patterns):
+            labels = {"layer": "layer norm", "layer_unbiased": "layer norm by the unbiased deviation"}
+        else:
+            labels = {"rms": "RMS norm", "layer": "layer norm without beta"}
+        self.draft.ask("norm", "Which norm is it?", "Its weights look the same for all of these.", labels)
+
+    def _norm_position(self) -> None:
+        why = f"{self.layout.what} does not say (norm_position: pre or post)."
+        questions.ask_norm_position(self.draft, why=why)
+
+    def _tables(self) -> list[str]:
+        """Stored tables of positions, by their names in the files."""
+        stored = [self.held.tensors[name][0] for name in _POSITION_TABLES if name in self.held.tensors]
+        return [name for name, one in self.draft.raw.tensors.items() if any(one is table for table in stored)]
+
+    def _positions(self) -> None:
+        if any(name.endswith("relative_bias.weight") for name in self.held.patterns):
+            self._put("positions", "relative")
+            return
+        self.get("d_model")
+        told = self.get("max_len") if "max_len" in self.layout.config else None
+        questions.ask_positions(self.draft, self._tables())
+        if told is not None:
+            self.draft.put("max_len", told, "config", f"{self.layout.what.lower()}: max_len")
+
+    def _max_len(self) -> None:
+        kind = self.get("positions")
+        if "max_len" in self.draft.settings:
+            return
+        lengths = [self.held.shape(name)[0] for name in _POSITION_TABLES if name in self.held.tensors]
+        known = [length for length in lengths if length]
+        if known:
+            self._put("max_len", min(known), "their tables")
+        else:
+            why = f"{self.layout.what} does not say, and {kind} positions have no table"
+            self.draft.put("max_len", questions.ASSUMED_LENGTH, "assumed", why)

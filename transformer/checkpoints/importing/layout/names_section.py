@@ -1,0 +1,154 @@
+"""The section `names` of a layout's file: which weight of ours each tensor is, and how it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
+from transformer.checkpoints.importing.family import Into
+from transformer.checkpoints.importing.layout.operations import NUMBERS, OLD_NAMES, OPERATIONS, Stored
+from transformer.checkpoints.importing.layout.our_names import module_names, pattern_of, weight_names
+from transformer.checkpoints.importing.layout.plain_yaml import Node
+from transformer.checkpoints.importing.layout.section_reader import SectionReader, nearest_name, plain_value
+from transformer.errors import shown
+
+_MOST_NUMBERS = 2
+_ENDINGS = (".weight", ".bias", ".gamma", ".beta", ".segments")
+
+
+class NamesReader(SectionReader):
+    """Reads names, and the names of gamma and beta in norms."""
+
+    def renames(self, base: Mapping[str, Into], section: Node, norms: Mapping[str, Node]) -> dict[str, Into]:
+        """The table of names; of two names for one weight, the first in the table is used.
+
+        Args:
+            base: the table that this one adds to; its entries come first.
+            section: the section.
+            norms: names of gamma and beta in norms, where they aren't weight and bias.
+        """
+        gammas = self.texts(norms["gamma"], "gamma") if "gamma" in norms else ("weight",)
+        betas = self.texts(norms["beta"], "beta") if "beta" in norms else ("bias",)
+        table: dict[str, Into] = {}
+        for theirs, into, node in self.targets(section, "", ""):
+            kinds = {self.kind(name, node) for name in into.names}
+            if len(kinds) > 1:
+                raise self.error(
+                    node, f"{shown(theirs)} is mapped to weights and to modules: use one or the other"
+                )
+            if kinds == {"weight"}:
+                parts = {theirs: into}
+            elif into.names[0].endswith("norm"):
+                parts = {f"{theirs}.{gamma}": _part(into, "gamma") for gamma in gammas}
+                parts |= {f"{theirs}.{beta}": _part(into, "beta") for beta in betas}
+            else:
+                parts = {f"{theirs}.{part}": _part(into, part) for part in ("weight", "bias")}
+            for name, one in parts.items():
+                if name in table:
+                    raise self.error(node, f"{shown(name)} is mapped twice")
+                table[name] = one
+        return {**{name: into for name, into in base.items() if name not in table}, **table}
+
+    def targets(self, section: Node, theirs: str, ours: str) -> Iterator[tuple[str, Into, Node]]:
+        """Names with their targets; a dictionary without `to` holds names that begin alike."""
+        for name, node in self.dictionary(section, theirs or "names").items():
+            if name == "at" and theirs:
+                continue
+            full = f"{theirs}{name}"
+            if (
+                isinstance(node.value, dict)
+                and "to" not in node.value
+                and not {"by", "rows"} & node.value.keys()
+            ):
+                at = self.text(node.value["at"], "at") + "." if "at" in node.value else ours
+                yield from self.targets(node, f"{full}.", at)
+            else:
+                self.check_foreign(full, node)
+                yield full, self.into(full, node, ours), node
+
+    def into(self, theirs: str, node: Node, prefix: str) -> Into:
+        """The target of one name."""
+        parts = {"to": node} if not isinstance(node.value, dict) else self.dictionary(node, theirs)
+        for name, part in parts.items():
+            if name not in ("to", "by", "rows"):
+                raise self.error(part, f"{shown(theirs)} has {shown(name)}: it may have to, by and rows")
+        if "to" not in parts:
+            raise self.error(
+                node, f"{shown(theirs)} does not say which of our names it is mapped to (to: ...)"
+            )
+        to = parts["to"].value
+        ours = [name.value for name in to] if isinstance(to, list) else [to]
+        if not ours or not all(isinstance(name, str) for name in ours):
+            given = shown(plain_value(parts["to"]))
+            raise self.error(
+                parts["to"], f"{shown(theirs)} is mapped to {given}: give a name of ours, or a list"
+            )
+        names = tuple(prefix + name for name in ours)
+        n_theirs, n_ours = theirs.count("{}"), max(name.count("{}") for name in names)
+        if n_ours > n_theirs:
+            raise self.error(node, f"{shown(theirs)} has fewer {{}} than the name that it is mapped to")
+        return Into(Stored(tuple(self.steps(parts, node)), names), *names, joined=n_ours < n_theirs)
+
+    def steps(self, parts: Mapping[str, Node], node: Node) -> Iterator[tuple[str, Any]]:
+        """The operations after `by`, with their arguments."""
+        by = parts.get("by", Node("as_it_is", node.line))
+        for one in by.value if isinstance(by.value, list) else [by]:
+            argument = None
+            if isinstance(one.value, dict) and len(one.value) == 1:
+                [(name, argument)] = one.value.items()
+            else:
+                name = one.value
+            if name in OLD_NAMES:
+                yield from ((old, None) for old in OLD_NAMES[name])
+                continue
+            if not isinstance(name, str) or name not in OPERATIONS:
+                known = (*OPERATIONS, *OLD_NAMES)
+                near = nearest_name(str(name), known)
+                raise self.error(one, f"there is no layout {shown(name)}{near}; known: {', '.join(known)}")
+            if name in NUMBERS:
+                argument = argument or parts.get("rows", Node(None, one.line))
+                value, kind = argument.value, NUMBERS[name]
+                if type(value) not in (int, kind) or not 0 <= value < LARGEST_SIZE:
+                    raise self.error(
+                        argument,
+                        "without_first_rows needs the number of rows (rows: 2)"
+                        if kind is int
+                        else f"{name} needs a number",
+                    )
+                yield name, value
+            elif argument is not None:
+                raise self.error(one, f"{name} has no argument")
+            else:
+                yield name, None
+
+    def check_foreign(self, theirs: str, node: Node) -> None:
+        """Reject braces other than {} for numbers, and so many {} that a name could match in many ways."""
+        rest = theirs.replace("{}", "")
+        if "{" in rest or "}" in rest or "{}{}" in theirs or theirs.count("{}") > _MOST_NUMBERS:
+            raise self.error(
+                node,
+                f"{shown(theirs)} is not a pattern: {{}} is a layer's number, {_MOST_NUMBERS} times at most",
+            )
+
+    def kind(self, ours: str, node: Node) -> str:
+        """Whether a name of ours is a weight or a module; Headlight's own files are checked by a test."""
+        if self.trusted:
+            return "weight" if ours.endswith(_ENDINGS) else "module"
+        pattern = pattern_of(ours)
+        if pattern in weight_names():
+            return "weight"
+        if pattern in module_names():
+            return "module"
+        known = (
+            weight_names() if pattern.endswith((".weight", ".bias", ".gamma", ".beta")) else module_names()
+        )
+        raise self.error(node, f"our model has no {shown(ours)}{nearest_name(pattern, known)}")
+
+
+def _part(into: Into, part: str) -> Into:
+    """A parameter of the modules that a module is mapped to."""
+    names = tuple(f"{name}.{part}" for name in into.names)
+    by = replace(into.by, names=names) if isinstance(into.by, Stored) else into.by
+    return Into(by, *names, joined=into.joined)

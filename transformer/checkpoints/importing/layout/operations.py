@@ -1,0 +1,213 @@
+"""How layouts store tensors: a closed set of operations from a stored tensor to our weights.
+
+Each operation turns the tensors so far, first the stored one, into others. Which rows a weight gets depends
+on the weight: w_q has n_heads heads, w_k and w_v have n_kv_heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from transformer.checkpoints.importing.family import rotated_pairs_side_by_side
+from transformer.model.config import TransformerConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Shape = tuple[int | None, ...]
+"""A shape of which some lengths may be unknown."""
+
+_QUERIES, _KEYS = (".w_q", ".q_norm"), (".w_k", ".k_norm")
+_HEADS = (".w_q", ".w_k", ".w_v")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """How a stored tensor becomes weights of ours: operations in order, with an argument each.
+
+    Attributes:
+        steps: names in OPERATIONS and their arguments; None for those without one.
+        names: our weights, in order.
+    """
+
+    steps: tuple[tuple[str, Any], ...]
+    names: tuple[str, ...]
+
+    def __call__(self, tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+        """One tensor per name."""
+        tensors = [tensor]
+        for name, argument in self.steps:
+            tensors = OPERATIONS[name](tensors, self.names, config, argument)
+        return tensors
+
+    def shape(self, stored: tuple[int, ...], ours: str) -> Shape:
+        """The shape of one of our weights; rows of a matrix that is divided by heads are unknown."""
+        shape: Shape = stored
+        for name, argument in self.steps:
+            shape = _SHAPES.get(name, _same)(shape, ours, argument)
+            if name in SPLITTING and len(self.names) > 1 and shape:
+                rows = shape[0]
+                by_heads = any(head in one for head in _HEADS for one in self.names)
+                shape = (None if by_heads or rows is None else rows // len(self.names), *shape[1:])
+        return shape
+
+
+def _each(function: Callable[[Tensor, str, TransformerConfig, Any], Tensor]) -> Operation:
+    """An operation on each tensor by itself; before a matrix is split, it has the first target's name."""
+
+    def operation(
+        tensors: list[Tensor], names: Sequence[str], config: TransformerConfig, argument: Any
+    ) -> list[Tensor]:
+        return [
+            function(tensor, name, config, argument) for tensor, name in zip(tensors, names, strict=False)
+        ]
+
+    return operation
+
+
+Operation = Callable[["list[Tensor]", Sequence[str], TransformerConfig, Any], "list[Tensor]"]
+
+
+def _transposed(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    return tensor.transpose(0, 1) if tensor.dim() == 2 else tensor
+
+
+def _flattened(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    return tensor.flatten()
+
+
+def _pointwise(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    return tensor.squeeze(2) if tensor.dim() == 3 else tensor
+
+
+def _heads_apart(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    """(H, D, d_head) -> (H * d_head, D), for w_o (H, d_head, D) -> (D, H * d_head); biases are flattened."""
+    if tensor.dim() < 3:
+        return tensor.flatten()
+    if ".w_o" in name:
+        return tensor.flatten(0, 1).transpose(0, 1)
+    return tensor.transpose(1, 2).flatten(0, 1)
+
+
+def _pairs_apart(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    if any(part in name for part in (*_QUERIES, *_KEYS)):
+        return rotated_pairs_side_by_side(tensor, config)[0]
+    return tensor
+
+
+def _table(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    return tensor.reshape(-1, tensor.shape[-1])[: config.max_len]
+
+
+def _without_first_rows(tensor: Tensor, name: str, config: TransformerConfig, n: Any) -> Tensor:
+    return tensor[n:] if ".positions" not in name else tensor[n : n + config.max_len]
+
+
+def _scaled(tensor: Tensor, name: str, config: TransformerConfig, factor: Any) -> Tensor:
+    return tensor * factor
+
+
+def _minus_one(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    return 1 + tensor.float()
+
+
+def _shared(tensors: list[Tensor], names: Sequence[str], config: TransformerConfig, _: Any) -> list[Tensor]:
+    return [*tensors] * len(names)
+
+
+def _blocks(tensors: list[Tensor], names: Sequence[str], config: TransformerConfig, _: Any) -> list[Tensor]:
+    """One block of rows after another, in the order of the names."""
+    [tensor] = tensors
+    heads = [_n_heads(name, config) for name in names]
+    if not all(heads):
+        return list(tensor.chunk(len(names)))
+    return list(tensor.split([n * config.d_head for n in heads]))
+
+
+def _alternating(
+    tensors: list[Tensor], names: Sequence[str], config: TransformerConfig, _: Any
+) -> list[Tensor]:
+    """Rows grouped by head of keys: its heads of queries, then its keys, then its values (in any order)."""
+    [tensor] = tensors
+    heads = [_n_heads(name, config) for name in names]
+    n_groups = min(heads)
+    if not n_groups:
+        return list(tensor.unflatten(0, (-1, len(names))).movedim(1, 0))
+    groups = tensor.unflatten(0, (n_groups, -1))  # (groups, rows, ...)
+    parts = groups.split([n // n_groups * config.d_head for n in heads], dim=1)
+    return [part.flatten(0, 1) for part in parts]
+
+
+def _n_heads(name: str, config: TransformerConfig) -> int:
+    """Heads of an attention's matrix; 0 for other weights."""
+    if ".w_q" in name:
+        return config.n_heads
+    return config.n_kv_heads if ".w_k" in name or ".w_v" in name else 0
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "as_it_is": lambda tensors, names, config, argument: tensors,
+    "transposed": _each(_transposed),
+    "flattened": _each(_flattened),
+    "pointwise": _each(_pointwise),
+    "heads_apart": _each(_heads_apart),
+    "pairs_apart": _each(_pairs_apart),
+    "table_of_positions": _each(_table),
+    "without_first_rows": _each(_without_first_rows),
+    "scaled": _each(_scaled),
+    "minus_one": _each(_minus_one),
+    "shared": _shared,
+    "blocks": _blocks,
+    "interleaved_by_head": _alternating,
+}
+"""Name -> operation. What each of them says about the stored tensor is in docs/checkpoints.md."""
+
+OLD_NAMES: Mapping[str, tuple[str, ...]] = {
+    "three_blocks": ("blocks",),
+    "three_blocks_of_columns": ("transposed", "blocks"),
+    "rotated_pairs_side_by_side": ("pairs_apart",),
+}
+"""Names that mapping files have used for combinations."""
+
+SPLITTING = frozenset({"blocks", "interleaved_by_head"})
+"""Operations after which there is a tensor for each name."""
+NUMBERS: Mapping[str, type] = {"without_first_rows": int, "scaled": float}
+"""Operations with an argument, and its type."""
+
+
+def _same(shape: Shape, ours: str, argument: Any) -> Shape:
+    return shape
+
+
+def _without_heads(shape: Shape, ours: str, argument: Any) -> Shape:
+    if len(shape) < 3:
+        return (_product(shape),)
+    heads, first, second = shape[:3]
+    if ".w_o" in ours:
+        return (second, _product((heads, first)))
+    return (_product((heads, second)), first)
+
+
+def _product(lengths: Shape) -> int | None:
+    product = 1
+    for length in lengths:
+        if length is None:
+            return None
+        product *= length
+    return product
+
+
+def _fewer_rows(shape: Shape, ours: str, n: Any) -> Shape:
+    return (None if shape[0] is None else shape[0] - n, *shape[1:]) if shape else shape
+
+
+_SHAPES: Mapping[str, Callable[[Shape, str, Any], Shape]] = {
+    "transposed": lambda shape, ours, argument: shape[::-1] if len(shape) == 2 else shape,
+    "flattened": lambda shape, ours, argument: (_product(shape),),
+    "pointwise": lambda shape, ours, argument: shape[:2],
+    "heads_apart": _without_heads,
+    "table_of_positions": lambda shape, ours, argument: (_product(shape[:-1]), shape[-1]) if shape else shape,
+    "without_first_rows": _fewer_rows,
+}

@@ -1,0 +1,232 @@
+"""Fills in a configuration as a layout says, and from names, shapes and answers where it says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from transformer.checkpoints.importing.config_draft import ConfigDraft, checked_size
+from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout import questions, rotary_questions, windows
+from transformer.checkpoints.importing.layout.conditions import holds
+from transformer.checkpoints.importing.layout.derived import Derived
+from transformer.checkpoints.importing.layout.file import Layout
+from transformer.checkpoints.importing.layout.groups import GROUPS
+from transformer.checkpoints.importing.layout.hugging_face import (
+    ACTIVATIONS,
+    ask_usual_activation,
+)
+from transformer.checkpoints.importing.layout.plain_yaml import plain
+from transformer.errors import CheckpointError, shown
+from transformer.model.config import TransformerConfig
+
+_TYPES = {field.name: str(field.type) for field in fields(TransformerConfig)}
+_SIZES = frozenset(
+    ("d_model", "d_ff", "src_vocab_size", "tgt_vocab_size", "max_len", "n_segments", "d_embedding")
+)
+_LAYERS = frozenset(("n_encoder_layers", "n_decoder_layers"))
+_USUAL = ("attention_scale", "logits_scale", "merge_heads", "position_base")
+"""Settings that no tensor reveals and models rarely change: reported, not asked."""
+
+
+class Reading:
+    """Fills in a draft; settings that depend on others fetch them first.
+
+    Attributes:
+        layout: as in its file, with the variants that apply.
+        draft: to be filled in.
+        derived: what names and shapes tell.
+    """
+
+    def __init__(self, layout: Layout, draft: ConfigDraft) -> None:
+        self.layout, self.draft = layout, draft
+        self.derived = Derived(layout, draft, self.get)
+        self._begun: set[str] = set()
+
+    def read(self) -> None:
+        """Fill in everything.
+
+        Raises:
+            CheckpointError: for what the layout rejects, and for sizes that nothing tells.
+        """
+        for name in (*self.layout.config, *self.derived.fields):
+            self.get(name)
+        for field in fields(TransformerConfig):
+            if field.name in _USUAL and field.name not in self.draft.settings:
+                self.draft.put(field.name, field.default, "assumed", "no file says: the usual one")
+        self._check()
+        for when, sentence in self.layout.notes:
+            if self._holds(when):
+                self.draft.note(sentence)
+
+    def get(self, name: str) -> Any:
+        """A setting's value, filled in first if it isn't yet; None if nothing tells it."""
+        draft = self.draft
+        if name not in draft.settings and name not in self._begun:
+            self._begun.add(name)
+            self._fill_in(name)
+        return draft[name] if name in draft.settings else None
+
+    def _fill_in(self, name: str) -> None:
+        config = self.layout.config
+        group = next((one for one in GROUPS if one in config and name in GROUPS[one].fields), "")
+        if group and name not in config:
+            self.get(group)
+            return
+        if name in GROUPS:
+            spec = self._alternative(config[name])
+            if spec is not None:
+                GROUPS[name].function(self, spec)
+            return
+        if name not in self.layout.config:
+            self.derived.fill_in(name)
+            return
+        told = self.layout.config[name]
+        if not isinstance(told, list):
+            self._fixed(name, told)
+            return
+        spec = self._alternative(told)
+        if spec is None or not self._found(name, spec):
+            self.derived.fill_in(name)
+
+    def _fixed(self, name: str, value: Any) -> None:
+        if self.layout.trusted:
+            self.draft.put(name, value, "layout", self.layout.every)
+        else:
+            self.draft.put(name, value, "config", f"{self.layout.what.lower().removeprefix('the ')}: {name}")
+
+    def _alternative(self, told: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        return next((spec for spec in told if self._holds(spec.get("when", {}))), None)
+
+    def _holds(self, when: Mapping[str, Any]) -> bool:
+        for name in when.get("chosen", {}):
+            self.get(name)
+        values = {name: setting.value for name, setting in self.draft.settings.items()}
+        return holds(when, self.draft.raw, values)
+
+    def _found(self, name: str, spec: Mapping[str, Any]) -> bool:
+        """Fill in a setting from the first source that has it; False if none has."""
+        draft = self.draft
+        if name == "pad_id" and "usual" in spec:
+            usual = spec["usual"]
+            draft.pad_id(self.get(usual) - 1 if isinstance(usual, str) else usual)
+        elif draft.config is not None and self._from_config(name, spec, draft.config):
+            pass
+        elif "present" in spec:
+            present = spec["present"] if isinstance(spec["present"], list) else [spec["present"]]
+            found = any(one in draft.raw.tensors for one in present)
+            draft.put(name, found, "shapes", spec.get("why", f"whether there is {present[0]}"))
+        elif "axis" in spec:
+            tensor, axis = spec["axis"]
+            length = draft.length(tensor, axis) * spec.get("times", 1) - spec.get("minus", 0)
+            checked_size(name, length)
+            draft.put(name, length, "shapes", spec.get("why", f"axis {axis} of {draft.stored_name(tensor)}"))
+        elif "question" in spec or "ask" in spec:
+            self._ask(name, spec)
+        elif "value" in spec:
+            value = tuple(spec["value"]) if isinstance(spec["value"], list) else spec["value"]
+            draft.put(name, value, "layout", spec.get("why", self.layout.every or "the usual one"))
+        else:
+            return False
+        return True
+
+    def _from_config(self, name: str, spec: Mapping[str, Any], config: ForeignConfig) -> bool:
+        """Fill in a setting from config.json; False if it isn't there and has no default."""
+        keys = spec.get("key", [])
+        keys = keys if isinstance(keys, list) else [keys]
+        key = next((key for key in keys if key in config), keys[0] if keys else "")
+        if not key or (key not in config and "default" not in spec):
+            return False
+        default = spec.get("default")
+        kind = _TYPES.get(name, "str")
+        if name in _LAYERS:
+            self._layers(name, key, config)
+            return True
+        if "choices" in spec or name == "activation":
+            value = self._choice(name, key, spec, config)
+        elif kind == "int":
+            value = config.integer(key, default)
+            value = checked_size(name, value - spec.get("minus", 0)) if name in _SIZES else value
+        elif kind.startswith("bool") and type(config.get(key, default)) is bool:
+            value = config.flag(key, default)
+        else:
+            value = config.number(key, default)
+            power = spec.get("power", 1)
+            if power != 1 and value <= 0:
+                raise CheckpointError(f"{config.source} says {key} {shown(value)}: it must be above 0.")
+            value = value**power
+        self.draft.configured(name, value, spec.get("why", key))
+        if "window" in spec:
+            windows.shorten(self.draft, config, spec["window"])
+        return True
+
+    def _choice(self, name: str, key: str, spec: Mapping[str, Any], config: ForeignConfig) -> Any:
+        choices = spec.get("choices", {})
+        if name == "activation":
+            return config.choice(key, {**ACTIVATIONS, **choices}, spec.get("default"))
+        told = config.get(key, spec.get("default"))
+        if str(told).lower() not in choices:
+            raise CheckpointError(
+                f"{config.source} says {key} {shown(told)}, which Headlight's model does not have: it knows "
+                f"{', '.join(choices)}."
+            )
+        return choices[str(told).lower()]
+
+    def _layers(self, name: str, key: str, config: ForeignConfig) -> None:
+        """Fill in a number of layers.
+
+        Raises:
+            CheckpointError: when config.json has many more layers than the files.
+        """
+        found = self.derived.depth(name)
+        told = config.integer(key)
+        if told > 2 * found + 8 and not self.layout.config.get("shared_layers"):
+            raise CheckpointError(
+                f"config.json says {key} {shown(told)}, but the files have weights of {found} layers: they "
+                "belong to two different models."
+            )
+        self.draft.configured(name, told, key)
+
+    def _ask(self, name: str, spec: Mapping[str, Any]) -> None:
+        draft, likely = self.draft, spec.get("likely")
+        if "question" in spec:
+            draft.ask(
+                name, spec["question"], spec.get("why", questions.NOT_STORED), answers(spec), likely=likely
+            )
+            return
+        values = spec["ask"] if isinstance(spec["ask"], list) else [spec["ask"]]
+        asks: Mapping[str, Callable[[], object]] = {
+            "activation": lambda: ask_usual_activation(draft, ACTIVATIONS[values[0]]),
+            "norm_position": lambda: questions.ask_norm_position(draft),
+            "norm_eps": lambda: questions.ask_norm_eps(draft, *values),
+            "embedding_scale": lambda: questions.ask_embedding_scale(draft, likely=values[0]),
+            "max_len": lambda: rotary_questions.ask_length(draft, *values),
+            "pad_id": lambda: questions.ask_pad_id(draft, self.derived.embedding() or None, usual=values[0]),
+        }
+        if name not in asks:
+            raise CheckpointError(f"{self.layout.what}: {name} needs question and answers.")
+        asks[name]()
+
+    def _check(self) -> None:
+        """Reject what the layout doesn't cover."""
+        config = self.draft.config
+        if not self.layout.trusted:
+            self.derived.held.refuse_rivals(self.layout.what)
+        for when, sentence in self.layout.refuse:
+            if self._holds(when):
+                raise CheckpointError(sentence)
+        if config is None:
+            return
+        for key, (allowed, why) in self.layout.only.items():
+            values = [
+                self.get(one[1:]) if isinstance(one, str) and one.startswith("=") else one for one in allowed
+            ]
+            config.only(key, *values, why=why)
+        if self.layout.trusted:
+            config.refuse_unknown(self.layout.harmless)
+
+
+def answers(spec: Mapping[str, Any]) -> dict[Any, str]:
+    """The answers to a question in a layout's file: value -> text for the user."""
+    return {plain(value): str(label) for value, label in spec["answers"].items()}

@@ -1,0 +1,86 @@
+"""Checked access to the values in a layout's file; errors name the line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from transformer.checkpoints.importing.layout.plain_yaml import Node
+from transformer.errors import CheckpointError, shown
+
+CONDITIONS = (
+    *("model_type", "has", "lacks", "rows", "says", "has_config", "part_of_names", "no_part_of_names"),
+    *("below_zero", "chosen"),
+)
+"""What a condition may need; see `conditions`."""
+
+
+class SectionReader:
+    """Reads values of a file.
+
+    Args:
+        what: the file's name in messages.
+        trusted: whether it is one of Headlight's own, whose names of weights a test checks.
+    """
+
+    def __init__(self, what: str, *, trusted: bool) -> None:
+        self.what, self.trusted = what, trusted
+
+    def items(self, node: Node, what: str) -> list[Node]:
+        """A list's nodes."""
+        if not isinstance(node.value, list):
+            raise self.error(node, f"{what} must be a list")
+        return node.value
+
+    def texts(self, node: Node, what: str) -> tuple[str, ...]:
+        """A text, or a list of texts."""
+        nodes = node.value if isinstance(node.value, list) else [node]
+        return tuple(self.text(one, what) for one in nodes)
+
+    def text(self, node: Node, what: str) -> str:
+        """A text."""
+        if not isinstance(node.value, str):
+            raise self.error(node, f"{what} must be text")
+        return node.value
+
+    def dictionary(self, node: Node, what: str) -> dict[str, Node]:
+        """Names with their values; empty for nothing."""
+        if node.value is None:
+            return {}
+        if not isinstance(node.value, dict):
+            raise self.error(
+                node, f"{what if what.isidentifier() else shown(what)} must hold names with values"
+            )
+        return node.value
+
+    def error(self, node: Node, problem: str) -> CheckpointError:
+        """An error that names the line."""
+        return CheckpointError(f"{self.what}, line {node.line}: {problem}.")
+
+    def conditions(self, node: Node) -> dict[str, Any]:
+        """Conditions on a checkpoint, as `conditions.holds` takes them."""
+        parts = self.dictionary(node, "conditions")
+        self.check_names(parts, CONDITIONS, "condition")
+        return {name: plain_value(part) for name, part in parts.items()}
+
+    def check_names(self, parts: Mapping[str, Node], known: Iterable[str], what: str) -> None:
+        """Reject names that are not among the known ones."""
+        for name, node in parts.items():
+            if name not in known:
+                raise self.error(node, f"there is no {what} {shown(name)}{nearest_name(name, known)}")
+
+
+def plain_value(node: Node) -> Any:
+    """A node as plain Python values."""
+    if isinstance(node.value, list):
+        return [plain_value(item) for item in node.value]
+    if isinstance(node.value, dict):
+        return {name: plain_value(item) for name, item in node.value.items()}
+    return node.value
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like a wrong one, as the end of a sentence; empty if there is none."""
+    found = difflib.get_close_matches(name[:200], sorted(known), n=1, cutoff=0.5)
+    return f"; the nearest is {found[0]}" if found else ""

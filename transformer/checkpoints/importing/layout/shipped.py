@@ -1,0 +1,135 @@
+"""The layouts that Headlight ships, a YAML file each in transformer/checkpoints/layouts, and a user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoints.importing.family import Family, Patterns, StandIn
+from transformer.checkpoints.importing.layout.conditions import holds
+from transformer.checkpoints.importing.layout.file import (
+    Layout,
+    overlaid,
+    read_layout,
+)
+from transformer.checkpoints.importing.layout.our_names import pattern_of, weight_names
+from transformer.checkpoints.importing.layout.questions import SINUSOIDS
+from transformer.checkpoints.importing.layout.reading import Reading
+from transformer.checkpoints.importing.layout.section_reader import nearest_name
+from transformer.checkpoints.reading.folder_files import MAPPING
+from transformer.checkpoints.reading.raw import RawCheckpoint
+from transformer.errors import CheckpointError, shown
+
+FOLDER = Path(__file__).parents[2] / "layouts"
+WHAT = "The mapping file"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of all layouts in files; those that begin with _ are only parts of others."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("[!_]*.yaml")))
+
+
+@cache
+def layout(name: str) -> Layout:
+    """A layout that Headlight ships."""
+    path = FOLDER / f"{name}.yaml"
+
+    def base(other: str, reader: Any, node: Any) -> Layout:
+        return layout(other)
+
+    return read_layout(path.read_text(), name, path.name, base, trusted=True)
+
+
+@cache
+def family(name: str) -> Family:
+    """The family of checkpoints with this layout."""
+    return _family(layout(name), matches=lambda raw: holds(layout(name).recognise, raw))
+
+
+def described_by_user(raw: RawCheckpoint) -> Family | None:
+    """The family described by the checkpoint's mapping file; None without one.
+
+    Raises:
+        CheckpointError: for an invalid mapping file.
+    """
+    text = raw.texts.get(MAPPING)
+    return None if text is None else _own(str(text))
+
+
+@lru_cache(maxsize=8)
+def _own(text: str) -> Family:
+    def base(other: str, reader: Any, node: Any) -> Layout:
+        if other not in names():
+            raise reader.error(node, f"there is no layout {shown(other)}{nearest_name(other, names())}")
+        return replace(layout(other), recognise={}, kin="", trait="", likely={}, label="", only={}, refuse=())
+
+    own = read_layout(text, "described", WHAT, base)
+    known = Patterns(own.names)
+
+    def matches(raw: RawCheckpoint) -> bool:
+        found = any(known.find(name) for name in raw.tensors)
+        if found and not holds(own.recognise, raw):
+            raise CheckpointError(
+                f"{WHAT} is not for these files: a condition in its section recognise does not hold."
+            )
+        return found
+
+    return _family(replace(own, label=own.label or "As its mapping file says"), matches=matches)
+
+
+def _family(own: Layout, matches: Any) -> Family:
+    def resolved(raw: RawCheckpoint) -> Family:
+        """The family with the variants that fit a checkpoint."""
+        current = own
+        for when, sections in own.variants:
+            if holds(when, raw):
+                current = overlaid(current, sections)
+        return _as_family(current, matches)
+
+    return replace(
+        _as_family(own, matches), resolved=resolved if own.variants else lambda raw: _as_family(own, matches)
+    )
+
+
+def _as_family(own: Layout, matches: Any) -> Family:
+    return Family(
+        name=own.name,
+        label=own.label,
+        matches=matches,
+        read_config=lambda draft: Reading(own, draft).read(),
+        renames=own.names,
+        ignored=_ignored(own),
+        prefixes=own.prefixes,
+        stand_ins=lambda raw: _stand_ins(own, raw),
+        kin=own.kin,
+        trait=own.trait,
+        likely=lambda raw: bool(own.likely) and holds(own.likely, raw),
+    )
+
+
+def _ignored(own: Layout) -> Mapping[str, str]:
+    """What the file says, and tables of positions, which are ignored where they hold sinusoids."""
+    tables = {
+        theirs: SINUSOIDS for theirs, into in own.names.items() if into.names[0].endswith("positions.weight")
+    }
+    return {**tables, **own.ignored}
+
+
+def _stand_ins(own: Layout, raw: RawCheckpoint) -> Mapping[str, StandIn]:
+    """What the file says; zeros for biases and betas that no layer has."""
+    from transformer.checkpoints.importing.layout.derived import Held
+
+    held = Held(own.names, raw).patterns
+    zeros: dict[str, StandIn] = {
+        name: "zeros" for name in weight_names() if name.endswith((".bias", ".beta")) and name not in held
+    }
+    told: dict[str, StandIn] = {}
+    for ending, kind in own.stand_ins.items():
+        told |= {
+            name: kind for name in weight_names() if name == pattern_of(ending) or name.endswith(f".{ending}")
+        }
+    return zeros | {name: kind for name, kind in told.items() if name not in held}
