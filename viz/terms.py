@@ -80,6 +80,12 @@ TERMS = (
         "positions",
     ),
     Term(
+        "ALiBi",
+        "Attention with linear biases: each head subtracts from a score the distance of query and key times "
+        "its slope, which is not learned. BLOOM and MPT use it.",
+        "positions",
+    ),
+    Term(
         "attention",
         "How a token gathers information from others: it weighs them, and adds up their values by these "
         "weights. It is the only place in a Transformer where tokens interact.",

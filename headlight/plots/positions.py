@@ -74,11 +74,16 @@ def plot_embedding_sizes(run: Run, stack: Stack, *, theme: ThemeName = "light") 
     return input_lengths_figure(run.trace, stack, config, theme=palette(theme), title=title)
 
 
-def plot_position_bias(run: Run, stack: Stack, *, theme: ThemeName = "light") -> go.Figure:
-    """The bias by distance that each head of a model with relative positions adds to a score (T5)."""
-    _check_positions(run, "relative")
-    title = f"Position bias of the {run.check_stack(stack)}"
-    return bias_figure(run.model.model, stack, theme=palette(theme), title=title)
+def plot_position_bias(run: Run, stack: Stack, layer: int = 0, *, theme: ThemeName = "light") -> go.Figure:
+    """The bias by distance that each head adds to a score, in models with relative positions or ALiBi.
+
+    It is the same in all layers unless each layer has learned its own (umT5).
+    """
+    _check_positions(run, "relative", "alibi")
+    check_index("layer", layer, run.trace.n_layers(run.check_stack(stack)), f"the {stack}")
+    own = f", layer {layer}" if run.model.model.config.relative_bias_per_layer else ""
+    title = f"Position bias of the {stack}{own}"
+    return bias_figure(run.model.model, stack, layer, theme=palette(theme), title=title)
 
 
 def plot_rotary_angles(run: Run, layer: int = 0, *, theme: ThemeName = "light") -> go.Figure:

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from transformer.analysis.parts import Part
-from transformer.model.choices import NORM_PLACES
+from transformer.model.choices import NORM_PLACES, POSITION_WORDS
 from transformer.model.config import TransformerConfig
 from transformer.model.trace import Stack
 
 _WHOLE = ("_attn", "feed_forward")
 """Parts whose matrices are not drawn: their heads and widths determine the shapes."""
-_IN_ATTENTION = ("relative", "rotary")
+_IN_ATTENTION = ("relative", "alibi", "rotary")
+_HEAD_NORMS: dict[bool | str, str] = {
+    "each_head": "The norms of queries and keys have weights for each head.",
+    "across_heads": "The norms of queries and keys are over all heads at once.",
+}
+"""Notes on norms of queries and keys that aren't shared by the heads, by `query_key_norm`."""
 """Positions applied inside the layers rather than to the embeddings."""
 _MIDDLE, _LAST = ("├─ ", "│  "), ("└─ ", "   ")
 
@@ -87,7 +92,7 @@ def _detail(config: TransformerConfig, part: Part) -> str:
         return f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, {gate}{config.activation}"
     shapes = ", ".join(f"{name} {_shape(shape)}" for name, shape in part.weights if len(shape) > 1)
     if part.name in ("encoder", "decoder"):
-        positions = f", {config.positions} positions" if config.positions in _IN_ATTENTION else ""
+        positions = f", {POSITION_WORDS[config.positions]}" if config.positions in _IN_ATTENTION else ""
         return ", ".join(
             (
                 f"{NORM_PLACES[config.norm_position]}{positions}",
@@ -98,7 +103,8 @@ def _detail(config: TransformerConfig, part: Part) -> str:
     if part.name == "projection":
         return f"{config.d_embedding:,} → {config.d_model:,}"
     if part.name in ("src_embedding", "tgt_embedding"):
-        positions = "" if config.positions in (*_IN_ATTENTION, "none") else f", {config.positions} positions"
+        is_added = config.positions not in (*_IN_ATTENTION, "none")
+        positions = f", {POSITION_WORDS[config.positions]}" if is_added else ""
         return shapes + positions
     if part.name == "generator":
         tied = ", tied to the embedding" if config.tie_generator else ""
@@ -128,6 +134,10 @@ def attention_notes(config: TransformerConfig, path: str) -> list[str]:
         notes.append(f"Products of queries and keys {by}, not divided by √{config.d_head}.")
     if config.attention_soft_cap:
         notes.append(f"A soft cap keeps scores below {config.attention_soft_cap:g}.")
+    if config.query_key_norm in _HEAD_NORMS:
+        notes.append(_HEAD_NORMS[config.query_key_norm])
+    if config.relative_bias_per_layer and not is_cross:
+        notes.append("Each layer has learned a relative bias of its own.")
     if config.rotary_dims and not is_cross:
         notes.append(f"The first {config.rotary_dims} of a head's {config.d_head} dimensions are rotated.")
     if config.position_bases and not is_cross:

@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 
 from transformer.analysis.attention_maps import stacks
 from transformer.model.config import TransformerConfig
-from transformer.model.positions import RelativeBias, rotary_wavelengths, wavelengths
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.positions import LinearBias, RelativeBias, rotary_wavelengths, wavelengths
 from transformer.model.trace import Stack, Trace
 from transformer.model.transformer import Transformer
+
+FARTHEST = 128
+"""Farthest distance whose linear bias is listed; a table of learned biases is listed to its end."""
 
 
 def input_vectors(trace: Trace, stack: Stack) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -24,26 +28,35 @@ def input_vectors(trace: Trace, stack: Stack) -> tuple[NDArray[np.float32], NDAr
     return trace[f"{embedding}.tokens"][0].numpy(), trace[f"{embedding}.positions"][0].numpy()
 
 
-def relative_bias(model: Transformer, stack: Stack) -> RelativeBias:
-    """The table that a model with relative positions adds to the scores of a stack's self-attention."""
-    table = model.get_submodule(f"{stack}.relative_bias")
-    assert isinstance(table, RelativeBias)
-    return table
+def position_bias(model: Transformer, stack: Stack, layer: int = 0) -> RelativeBias | LinearBias:
+    """The module that makes the bias of a layer's self-attention: the layer's own or the stack's."""
+    part = model.encoder if stack == "encoder" else model.decoder
+    own = part.layers[layer]
+    assert isinstance(own, EncoderLayer | DecoderLayer)
+    found = own.self_attn.relative_bias or part.relative_bias or part.linear_bias
+    assert found is not None
+    return found
 
 
 def biases_of(
-    model: Transformer, stack: Stack
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """All possible distances in a stack: distances (N,), their buckets (N,) and biases (H, N).
+    model: Transformer, stack: Stack, layer: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The biases of a layer by distance, up to the farthest of its own: distances (N,) and biases (H, N).
 
-    A decoder's query can't attend to later keys, so its distances are 0 or less.
+    Distances are the key's position minus the query's. A decoder's query can't attend to later keys, so its
+    distances are 0 or less.
     """
-    table = relative_bias(model, stack)
-    distances = np.arange(-table.max_distance, table.max_distance + 1)
-    buckets = table.buckets.cpu().numpy()
-    biases = table.weight.detach().cpu().numpy()[buckets].T  # (H, N)
-    met = slice(None) if stack == "encoder" else distances <= 0
-    return distances[met], buckets[met], biases[:, met]
+    bias = position_bias(model, stack, layer)
+    if isinstance(bias, RelativeBias):
+        distances = _distances(bias.max_distance, stack)
+        buckets = bias.buckets.cpu().numpy()[: len(distances)]
+        return distances, bias.weight.detach().float().cpu().numpy()[buckets].T
+    distances = _distances(min(FARTHEST, model.config.max_len - 1), stack)
+    return distances, -bias.slopes.float().cpu().numpy()[:, None] * np.abs(distances).astype(np.float32)
+
+
+def _distances(farthest: int, stack: Stack) -> NDArray[np.int64]:
+    return np.arange(-farthest, farthest + 1 if stack == "encoder" else 1)
 
 
 @dataclass(frozen=True)

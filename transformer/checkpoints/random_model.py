@@ -25,6 +25,6 @@ def with_norms(config: TransformerConfig, norm_position: NormPosition) -> Transf
     return replace(
         config,
         norm_position=norm_position,
-        final_norm=norm_position in ("pre", "both"),
+        final_norm=norm_position not in ("post", "none"),
         parallel_residual=False,
     )

@@ -17,6 +17,15 @@ NORM_PLACES: dict[str, str] = {
     "none": "no norms around sublayers",
 }
 """Norm positions in words."""
+POSITION_WORDS: dict[str, str] = {
+    "sinusoidal": "sinusoidal positions",
+    "learned": "learned positions",
+    "relative": "relative positions",
+    "alibi": "ALiBi",
+    "rotary": "rotary positions",
+    "none": "no positions",
+}
+"""Kinds of positions in words."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,7 +121,7 @@ class ModelPlan:
             self.preset,
             src_vocab_size=src_vocab_size,
             tgt_vocab_size=tgt_vocab_size,
-            final_norm=self.norm_position in ("pre", "both"),
+            final_norm=self.norm_position not in ("post", "none"),
             share_embeddings=share_embeddings,
             **chosen,
         )

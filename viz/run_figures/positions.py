@@ -25,10 +25,16 @@ def input_lengths_figure(
 
 
 def bias_figure(
-    model: Transformer, stack: Stack, *, theme: Theme, title: str = "", marked: int | None = None
+    model: Transformer,
+    stack: Stack,
+    layer: int = 0,
+    *,
+    theme: Theme,
+    title: str = "",
+    marked: int | None = None,
 ) -> go.Figure:
-    """Draw the bias by distance that each head of a stack adds to a score; `marked` is a distance."""
-    distances, _, biases = biases_of(model, stack)
+    """Draw the bias by distance that each head of a layer adds to a score; `marked` is a distance."""
+    distances, biases = biases_of(model, stack, layer)
     return relative_figures.bias_by_distance(distances, biases, theme=theme, marked=marked, title=title)
 
 

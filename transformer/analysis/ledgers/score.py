@@ -35,7 +35,7 @@ class ScoreLedger:
     Attributes:
         query_parts, key_parts: what the query and the key are made of.
         values: (query parts, key parts) float64, scaled as scores are.
-        position_bias: relative bias added to the product; 0 in a model without.
+        position_bias: bias by distance added to the product; 0 in a model without.
         recorded: the score that the model computed, before any soft cap.
     """
 
@@ -47,7 +47,7 @@ class ScoreLedger:
 
     @property
     def total(self) -> float:
-        """The sum of all terms and the relative bias."""
+        """The sum of all terms and the bias by distance."""
         return float(self.values.sum()) + self.position_bias
 
 

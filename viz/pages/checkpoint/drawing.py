@@ -30,10 +30,11 @@ _POSITIONS = {
     "sinusoidal": ("+ sines and cosines", "Sines and cosines of its position are added."),
     "learned": ("+ learned positions", "A learned vector for its position is added."),
     "relative": ("", "Positions come later: each self-attention adds a learned bias by distance."),
+    "alibi": ("", "Positions come later: each self-attention lowers its scores in proportion to distance."),
     "rotary": ("", "Positions come later: each self-attention rotates its queries and keys."),
     "none": ("no positions", "The model does not know the order of the tokens."),
 }
-_IN_ATTENTION = {"relative": ", bias by distance", "rotary": ", rotary positions"}
+_IN_ATTENTION = {"relative": ", bias by distance", "alibi": ", ALiBi", "rotary": ", rotary positions"}
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
 
 
@@ -131,9 +132,9 @@ class _Drawn:
         norm = self._norms(NORMS[self.config.norm], f"{path}_norm")
         sublayer = self._feed_forward(path) if path.endswith("feed_forward") else self._attention(path)
         post_norm = self._norms(f"{NORMS[self.config.norm]} of the output", f"{path}_post_norm")
-        if self.config.has_norms_before:
-            return ArchitectureSublayer([*norm, sublayer, *post_norm])
-        return ArchitectureSublayer([sublayer], norm)
+        if self.config.norms_the_stream:
+            return ArchitectureSublayer([sublayer], norm)
+        return ArchitectureSublayer([*norm, sublayer, *post_norm])
 
     def _attention(self, path: str) -> ArchitectureBlock:
         config = self.config

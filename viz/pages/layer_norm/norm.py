@@ -50,7 +50,8 @@ def norm_section(sentence: SentenceRun) -> None:
         return
     record, token = _pick(trace)
     head = _pick_head(record)
-    inside = "" if head is None else f", those of head {head} (all heads share γ)"
+    each = "each head has its own" if sentence.config.query_key_norm == "each_head" else "all heads share"
+    inside = "" if head is None else f", those of head {head} ({each} γ)"
     norm, words = norm_numbers(model, trace, record.path, head), NORMS[sentence.config.norm]
     _, normalized, after = norm.stages
     made = f"{_filled(words.made, norm, after)}: the squares"

@@ -42,6 +42,13 @@ def _norm_position(config: TransformerConfig) -> tuple[str, str]:
             f"grow from layer to layer; {end}.",
             rf"x \leftarrow x + {weakened}\text{{Sublayer}}(x)",
         )
+    if config.norm_position == "output":
+        return (
+            "This model norms the **output** of each sublayer before it is added. So γ sets the length of "
+            "what is added; the sublayers read the sum as it is, and the sum itself is never "
+            f"normalized; {end}.",
+            rf"x \leftarrow x + {weakened}\text{{{words.name}}}(\text{{Sublayer}}(x))",
+        )
     inner = rf"\text{{Sublayer}}(\text{{{words.name}}}(x))"
     if config.norm_position == "both":
         return (

@@ -19,6 +19,8 @@ KINDS = {
     "learned": " The chosen model learned its vectors, one per position, instead of using the formula.",
     "relative": " The chosen model adds nothing to its embeddings: it adds a learned number to each score of "
     "self-attention, which depends on the distance from query to key.",
+    "alibi": " The chosen model adds nothing to its embeddings: it lowers each score of self-attention in "
+    "proportion to the distance from query to key.",
     "rotary": " The chosen model adds nothing to its embeddings: it turns the queries and keys of "
     "self-attention by angles proportional to their positions.",
     "none": " The chosen model does nothing of the kind: its attention knows no positions, and only a "
@@ -44,8 +46,9 @@ prose(
 paper = encoding_sections(loaded, theme)
 if kind in ("sinusoidal", "learned"):
     sections(paper | {"In the sentence": partial(_of_sentence, sizes_section)})
-elif kind == "relative":
-    sections({"Relative bias": partial(_of_sentence, bias_section)} | paper)
+elif loaded.model.config.has_position_bias:
+    name = "Relative bias" if kind == "relative" else "Linear bias"
+    sections({name: partial(_of_sentence, bias_section)} | paper)
 elif kind == "rotary":
     sections(
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.checkpoints.folder import ModelSummary
 from transformer.loaded import LoadedModel
-from transformer.model.choices import NORM_PLACES
+from transformer.model.choices import NORM_PLACES, POSITION_WORDS
 from transformer.model.config import TransformerConfig
 from transformer.text.coder import Unit
 from viz.text_session import example_ids, reads_ids
@@ -33,8 +33,8 @@ def describe(config: TransformerConfig, n_parameters: int) -> str:
         heads += f" ({config.n_kv_heads} for keys and values)"
     return (
         f"{count(n_parameters)} parameters, {layers} layers of {heads}, d_model {config.d_model}, "
-        f"{NORM_PLACES[config.norm_position]}{NORMS[config.norm]}, {config.positions} positions, at most "
-        f"{config.max_len} tokens"
+        f"{NORM_PLACES[config.norm_position]}{NORMS[config.norm]}, {POSITION_WORDS[config.positions]}, "
+        f"at most {config.max_len} tokens"
     )
 
 

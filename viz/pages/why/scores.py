@@ -76,7 +76,7 @@ def _matrix(
 ) -> None:
     rows, columns, values = score_sums(ledger, asked.run, place.attention, positions, division)
     best = np.unravel_index(int(values.argmax()), values.shape)
-    bias = f", and the relative bias {number(ledger.position_bias, 3)}" if ledger.position_bias else ""
+    bias = f", and the bias by distance {number(ledger.position_bias, 3)}" if ledger.position_bias else ""
     capped = " before the soft cap" if asked.loaded.model.config.attention_soft_cap else ""
     st.markdown(
         f"The {ledger.values.size:,} products{bias} sum to **{number(ledger.total, 4)}**. The model computed "

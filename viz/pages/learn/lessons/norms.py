@@ -128,6 +128,7 @@ NORMS = {
     "pre": "is pre-norm",
     "post": "is post-norm",
     "both": "has norms in both places: one before each sublayer and one of what it adds",
+    "output": "norms what each sublayer adds, before it is added, and leaves the sum alone",
     "none": "has no norms around its sublayers",
 }
 

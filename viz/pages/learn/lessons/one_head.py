@@ -108,7 +108,7 @@ def _reason_score(subject: Subject) -> str:
     width = math.sqrt(len(row.q))
     bias = (
         ""
-        if subject.config.positions != "relative"
+        if not subject.config.has_position_bias
         else " (the model then adds its bias for the distance: "
         f"{number(row.scores[row.first] - row.product / width, 2)})"
     )

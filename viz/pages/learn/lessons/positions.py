@@ -31,6 +31,7 @@ HOW = {
     "sinusoidal": "adds sines and cosines of the position to each embedding, as the paper does",
     "learned": "adds a learned vector to each embedding, one for each position",
     "relative": "adds a learned number to each score, by the distance of query and key",
+    "alibi": "lowers each score in proportion to the distance of query and key",
     "rotary": "turns each query and key by an angle that grows with the position",
 }
 
@@ -56,7 +57,7 @@ def closeness(subject: Subject) -> list[float | None]:
     """How near the model puts each position to the middle one; None for that one and for masked positions.
 
     For added encodings, their cosine; for rotary positions, the mean cosine of the angles between them in the
-    first layer that rotates; for relative positions, the bias of head 0 of layer 0.
+    first layer that rotates; for biases by distance, that of head 0 of layer 0.
     """
     stack, at = stack_of(subject), middle(subject)
     trace, positions = subject.run.trace, subject.config.positions
@@ -64,7 +65,7 @@ def closeness(subject: Subject) -> list[float | None]:
         encoding = encoding_of(subject).astype(np.float64)
         lengths = np.linalg.norm(encoding, axis=1)
         near = encoding @ encoding[at] / (lengths * lengths[at])
-    elif positions == "relative":
+    elif subject.config.has_position_bias:
         near = trace[f"{stack}.layers.0.self_attn.position_bias"][0, 0, at].double().numpy()
     else:
         config = subject.config
@@ -185,6 +186,7 @@ def _reason_near(subject: Subject) -> str:
         "sinusoidal": "the cosine between the two encodings is",
         "learned": "the cosine between the two learned vectors is",
         "relative": "head 0 of layer 0 adds to the score",
+        "alibi": "head 0 of layer 0 adds to the score",
         "rotary": "the mean cosine of the angles between them is",
     }[subject.config.positions]
     return (

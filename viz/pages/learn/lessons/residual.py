@@ -29,6 +29,7 @@ NORMS = {
     "pre": "in this model it stands before",
     "post": "in this model it stands after",
     "both": "this model has one before each sublayer, and one more of what the sublayer adds",
+    "output": "this model has one of what each sublayer adds, and reads the stream as it is",
 }
 SUBLAYERS = {
     "self_attn": "self-attention",
@@ -77,12 +78,12 @@ def _token(subject: Subject) -> str:
 
 
 def norm_of(subject: Subject) -> NormRecord:
-    """The first norm of whole vectors in the stack."""
+    """The first norm of the stack that is not one of queries or keys."""
     stack = stack_of(subject)
     return next(
         record
         for record in subject.run.trace.norms()
-        if record.path.startswith(f"{stack}.layers.") and record.input.dim() == 3
+        if record.path.startswith(f"{stack}.layers.") and not record.path.endswith(("q_norm", "k_norm"))
     )
 
 

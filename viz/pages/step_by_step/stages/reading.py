@@ -30,6 +30,7 @@ from viz.pages.step_by_step.stages.way import (
 
 POSITIONS = {
     "relative": "No position is added here: each self-attention adds a bias by distance to its scores.",
+    "alibi": "No position is added here: each self-attention lowers its scores in proportion to distance.",
     "rotary": "No position is added here: each self-attention turns its queries and keys by their positions.",
     "none": "No position is added anywhere: this model does not know the order of its tokens.",
 }

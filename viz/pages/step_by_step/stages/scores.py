@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer.model.attention import masked_softmax, scaled_dot_product_attention, soft_capped
-from transformer.model.positions import RelativeBias
+from transformer.model.positions import LinearBias, RelativeBias
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.step_by_step.stages.head import SHAPES, Head
@@ -163,23 +163,32 @@ def _capped(head: Head, before: Matrix) -> Stage:
 
 
 def _bias(head: Head, product: Matrix, bias: Array, scores: Array, most: str, recorded: str) -> Stage:
+    config = head.way.config
     added = Matrix("bias", bias, head.queries, head.keys, path=f"{head.path}.position_bias")
+    is_learned = config.positions == "relative"
+    same = "of each layer's own" if config.relative_bias_per_layer else "the same in all layers"
+    where = (
+        f"a number for each of {config.n_position_buckets} ranges of distances, learned, {same}"
+        if is_learned
+        else "minus the distance times the head's slope, which is not learned"
+    )
     return head.stage(
         "bias",
         "A bias by distance",
         recorded,
-        formula=r"S_{ij} \mathrel{+}= b_{h,\,\text{bucket}(j - i)}",
+        formula=r"S_{ij} \mathrel{+}= b_{h,\,\text{bucket}(j - i)}"
+        if is_learned
+        else r"S_{ij} \mathrel{+}= -m_h \, |i - j|",
         shape=("B", "H", "Q", "K"),
         part=(0, head.number),
         operands=[Operand(product), Operand(added, CELL, "+")],
         result=Matrix("scores S", scores, head.queries, head.keys, path=f"{head.path}.{recorded}"),
         code=[
             *(tapping(scaled_dot_product_attention, name) for name in ("position_bias", recorded)),
-            whole(RelativeBias.forward),
+            whole(RelativeBias.forward if is_learned else LinearBias.forward),
         ],
-        notice="Positions come in here. Along each diagonal the distance is the same, and so is the bias: a "
-        f"number for each of {head.way.config.n_position_buckets} ranges of distances, learned, the same in "
-        f"all layers. In this head it lies between {number(float(bias.min()), 2)} and "
+        notice="Positions come in here. Along each diagonal the distance is the same, and so is the bias: "
+        f"{where}. In this head it lies between {number(float(bias.min()), 2)} and "
         f"{number(float(bias.max()), 2)}.{most}",
     )
 
