@@ -14,6 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from transformer.checkpoints.reading.contents import read_contents
+from transformer.checkpoints.reading.limits import LOCAL_LIMITS
+from transformer.checkpoints.reading.raw import WeightsFile
+
 NUMBERS = struct.pack("<6f", *range(6))
 """Content of the storage "0": six numbers."""
 
@@ -185,6 +191,19 @@ def entry(
 ) -> dict[str, Any]:
     """A tensor in the header of a safetensors file."""
     return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end], **more}
+
+
+class AttributeDict(dict[str, Any]):
+    """The dictionary class in which Lightning stores a module's arguments."""
+
+
+def read_saved(
+    value: Any, folder: Path, protocol: int = 2, *, is_zip: bool = True, wanted: str = ""
+) -> WeightsFile:
+    """Save a value with torch.save and read the file."""
+    path = folder / "weights.pt"
+    torch.save(value, path, pickle_protocol=protocol, _use_new_zipfile_serialization=is_zip)
+    return read_contents(path, LOCAL_LIMITS, wanted).files[0]
 
 
 def written(folder: Path, content: bytes) -> Path:

@@ -18,9 +18,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer.checkpoints.reading.contents import read_contents
-from transformer.checkpoints.reading.limits import LOCAL_LIMITS
-from transformer.checkpoints.reading.raw import WeightsFile
+from tests.transformer.checkpoints.reading.crafted import AttributeDict, read_saved
 from transformer.errors import CheckpointError
 
 WEIGHTS = {"encoder.weight": torch.arange(6.0).view(2, 3)}
@@ -47,10 +45,6 @@ class Schedule(Enum):
     """An enumeration."""
 
     COSINE = "cosine"
-
-
-class AttributeDict(dict[str, Any]):
-    """The dictionary class in which Lightning stores a module's arguments."""
 
 
 class Slots:
@@ -85,12 +79,6 @@ class ManyArguments:
 
     def __getnewargs_ex__(self) -> tuple[tuple[int], dict[str, int]]:
         return (1,), {"b": 2}
-
-
-def read(value: Any, tmp_path: Path, protocol: int = 2, *, is_zip: bool = True) -> WeightsFile:
-    path = tmp_path / "weights.pt"
-    torch.save(value, path, pickle_protocol=protocol, _use_new_zipfile_serialization=is_zip)
-    return read_contents(path, LOCAL_LIMITS).files[0]
 
 
 NOTHING = object()
@@ -156,7 +144,7 @@ OPAQUE: dict[str, Any] = {
 
 def test_simple_values_become_plain(tmp_path: Path) -> None:
     for name, (value, expected) in PLAIN.items():
-        found = read({"model": WEIGHTS, "extra": value, "in": [value]}, tmp_path)
+        found = read_saved({"model": WEIGHTS, "extra": value, "in": [value]}, tmp_path)
         assert found.tensors.keys() == WEIGHTS.keys(), name
         assert found.extras["extra"] == expected, name
         assert found.extras["in"] == [expected], name
@@ -168,24 +156,24 @@ def test_no_extra_value_is_a_reason_to_refuse_the_weights(
     tmp_path: Path, protocol: int, is_zip: bool
 ) -> None:
     for name, value in ({name: value for name, (value, _) in PLAIN.items()} | OPAQUE).items():
-        found = read({"model": WEIGHTS, "extra": value}, tmp_path, protocol, is_zip=is_zip)
+        found = read_saved({"model": WEIGHTS, "extra": value}, tmp_path, protocol, is_zip=is_zip)
         shapes = {weight: view.shape for weight, view in found.tensors.items()}
         assert shapes == {"encoder.weight": (2, 3)}, name
 
 
 def test_tensors_in_an_object_are_left_out(tmp_path: Path) -> None:
     """An object isn't part of a model, even if no usual key marks the weights."""
-    found = read({"encoder": {"weight": torch.ones(2)}, "vocab": Vocab()}, tmp_path)
+    found = read_saved({"encoder": {"weight": torch.ones(2)}, "vocab": Vocab()}, tmp_path)
     assert found.tensors.keys() == {"encoder.weight"}
     assert found.left_out == {"vocab": 1}
-    inside = read({"encoder": {"weight": torch.ones(2), "vocab": Vocab()}}, tmp_path)
+    inside = read_saved({"encoder": {"weight": torch.ones(2), "vocab": Vocab()}}, tmp_path)
     assert inside.left_out == {"encoder.vocab": 1}
 
 
 def test_a_trainer_saved_whole(tmp_path: Path) -> None:
     """Its attributes are searched like a dictionary's entries."""
     trainer = SimpleNamespace(model=nn.Linear(2, 3), optimizer=OPAQUE["an optimizer"], epoch=3)
-    found = read(trainer, tmp_path)
+    found = read_saved(trainer, tmp_path)
     assert found.tensors.keys() == {"weight", "bias"}
     assert found.extras["epoch"] == 3
     assert found.left_out == {"optimizer": 1}
@@ -208,16 +196,16 @@ REFUSED: dict[str, tuple[Any, str]] = {
 def test_a_weight_that_is_more_than_numbers_is_named(tmp_path: Path, name: str) -> None:
     weight, message = REFUSED[name]
     with pytest.raises(CheckpointError, match=message) as refused:
-        read({"state_dict": {**WEIGHTS, "b": weight}, "epoch": 1}, tmp_path)
+        read_saved({"state_dict": {**WEIGHTS, "b": weight}, "epoch": 1}, tmp_path)
     assert "save it again" in str(refused.value)
 
 
 def test_weights_that_are_arrays_are_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"holds no weights, only 'w' \('numpy.*_reconstruct"):
-        read({"w": np.ones(3)}, tmp_path)
+        read_saved({"w": np.ones(3)}, tmp_path)
 
 
 def test_a_parameter_with_attributes_is_its_numbers(tmp_path: Path) -> None:
     parameter = nn.Parameter(torch.ones(3))
     parameter.comes_from = "here"  # type: ignore[attr-defined]
-    assert read({"w": parameter}, tmp_path).tensors["w"].shape == (3,)
+    assert read_saved({"w": parameter}, tmp_path).tensors["w"].shape == (3,)

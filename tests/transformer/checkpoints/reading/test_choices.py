@@ -10,10 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from tests.transformer.checkpoints.importing.families.foreign import randomized
+from tests.transformer.checkpoints.reading.crafted import read_saved
 from transformer.checkpoints.opening import open_checkpoint
-from transformer.checkpoints.reading.contents import read_contents
-from transformer.checkpoints.reading.limits import LOCAL_LIMITS
-from transformer.checkpoints.reading.raw import WeightsFile
 from transformer.checkpoints.survey import survey_checkpoint
 from transformer.errors import CheckpointError
 
@@ -26,11 +24,6 @@ def wrapped(**states: dict[str, Tensor]) -> dict[str, Any]:
     """The same weights under DataParallel's names, with what AveragedModel adds."""
     module = {f"module.{name}": weight for name, weight in weights().items()}
     return {**states, "ema": {"n_averaged": torch.tensor(3), **module}}
-
-
-def read(value: Any, tmp_path: Path, wanted: str = "") -> WeightsFile:
-    torch.save(value, tmp_path / "last.pt")
-    return read_contents(tmp_path / "last.pt", LOCAL_LIMITS, wanted).files[0]
 
 
 ASKED: dict[str, tuple[Any, tuple[str, ...]]] = {
@@ -53,9 +46,9 @@ ASKED: dict[str, tuple[Any, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", ASKED)
 def test_several_of_the_same_names_and_shapes(tmp_path: Path, name: str) -> None:
     value, choices = ASKED[name]
-    assert read(value, tmp_path).choices == choices
+    assert read_saved(value, tmp_path).choices == choices
     for number, key in enumerate(choices):
-        found = read(value, tmp_path, wanted=key.lower())
+        found = read_saved(value, tmp_path, wanted=key.lower())
         assert len(found.tensors) in (2, 3)
         assert key not in found.left_out
         assert {key for key in choices if key in found.left_out} == {
@@ -95,13 +88,13 @@ TOGETHER: dict[str, tuple[Any, set[str]]] = {
 @pytest.mark.parametrize("name", TOGETHER)
 def test_there_is_no_choice(tmp_path: Path, name: str) -> None:
     value, names = TOGETHER[name]
-    found = read(value, tmp_path)
+    found = read_saved(value, tmp_path)
     assert found.choices == ()
     assert found.tensors.keys() == names
 
 
 def test_what_is_beside_in_a_tuple_is_kept(tmp_path: Path) -> None:
-    assert read((weights(), 3, {"lr": 0.1}), tmp_path).extras == {"1": 3, "2": {"lr": 0.1}}
+    assert read_saved((weights(), 3, {"lr": 0.1}), tmp_path).extras == {"1": 3, "2": {"lr": 0.1}}
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")

@@ -74,6 +74,15 @@ def test_a_file_that_wants_a_gibibyte_takes_none(tmp_path: Path) -> None:
         read_checkpoint(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
 
 
+def test_memory_is_given_as_allowed(tmp_path: Path) -> None:
+    """A large header within its size limit."""
+    head = {"__metadata__": {"text": "x" * 30_000_000}, "w": entry()}
+    path = written(tmp_path, safetensors(head))
+    assert list(read_checkpoint(path).tensors) == ["w"]
+    with pytest.raises(CheckpointError, match="memory"):
+        read_checkpoint(path, replace(LOCAL_LIMITS, memory_bytes=64 * MEBIBYTE))
+
+
 @pytest.mark.parametrize("made", ["head", "pickle"])
 def test_memory_is_limited(tmp_path: Path, made: str) -> None:
     """Millions of small lists in a few megabytes."""
@@ -173,7 +182,7 @@ def test_a_folder_with_no_room_is_said(tmp_path: Path) -> None:
 
 def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nothing.pt", tmp_path / "with\0zero.pt", tmp_path / ("long" * 100)):
-        with pytest.raises(CheckpointError):
+        with pytest.raises(CheckpointError, match=r"check the path|is no path|can't be read"):
             read_checkpoint(path)
 
 
