@@ -164,7 +164,10 @@ def _with_known_names(plain: RawCheckpoint) -> list[Candidate]:
 
 
 def _matching(raw: RawCheckpoint) -> list[Candidate]:
-    """The first family that matches, and others of its kin that match too, likely ones first."""
+    """The first family that matches, and others of its kin that match too.
+
+    Likely ones come first, then the one that the kin is named after.
+    """
     found: list[Candidate] = []
     for family in FAMILIES:
         if found and (not family.kin or family.kin != found[0][0].kin):
@@ -172,7 +175,7 @@ def _matching(raw: RawCheckpoint) -> list[Candidate]:
         view = family.arranged(raw)
         if family.matches(view):
             found.append((family if family.resolved is None else family.resolved(view), view))
-    return sorted(found, key=lambda candidate: not candidate[0].likely(candidate[1]))
+    return sorted(found, key=lambda one: (not one[0].likely(one[1]), one[0].kin != one[0].name))
 
 
 def _begin(found: Sequence[Candidate], answers: Mapping[str, Any]) -> tuple[Family, ConfigDraft]:

@@ -1,4 +1,4 @@
-"""The families of checkpoints, one module each, in the order they are tried."""
+"""The families of checkpoints in the order they are tried: layouts in files, then those that need Python."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ from transformer.checkpoints.importing.families.tutorials import (
     samlynnevans,
 )
 from transformer.checkpoints.importing.family import Family
-from transformer.checkpoints.importing.layout.shipped import family
+from transformer.checkpoints.importing.layout.shipped import family, names
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    *map(family, names()),
     albert.FAMILY,
     electra.FAMILY,
     ernie.FAMILY,
@@ -72,9 +73,7 @@ FAMILIES: tuple[Family, ...] = (
     raschka.ROTARY,
     meta_llama.FAMILY,
     gpt2.FAMILY,
-    family("llama"),
     gemma.FAMILY,
-    family("granite"),
     smollm3.FAMILY,
     stablelm.FAMILY,
     olmo.FAMILY,
@@ -82,8 +81,6 @@ FAMILIES: tuple[Family, ...] = (
     gemma3.FAMILY,
     phi3.FAMILY,
     phi.FAMILY,
-    family("gpt_neox"),
-    family("gptj"),
     opt.FAMILY,
     whisper.FAMILY,
     fairseq.FAMILY,
