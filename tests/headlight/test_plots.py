@@ -70,6 +70,8 @@ CALLS: dict[str, tuple[str, Plot]] = {
     "plot_wavelengths": ("shared", lambda _: headlight.plot_wavelengths(length=9, d_model=14)),
     "plot_embedding_sizes": ("languages", lambda run: headlight.plot_embedding_sizes(run, "decoder")),
     "plot_position_bias": ("relative", lambda run: headlight.plot_position_bias(run, "decoder")),
+    "plot_position_bias, linear": ("alibi", lambda run: headlight.plot_position_bias(run, "decoder")),
+    "plot_position_bias, own": ("own_biases", lambda run: headlight.plot_position_bias(run, "encoder", 1)),
     "plot_rotary_angles": ("factors", headlight.plot_rotary_angles),
     "plot_rotary_wavelengths": ("rotary", headlight.plot_rotary_wavelengths),
     "plot_rotary_products": ("capped", lambda run: headlight.plot_rotary_products(run, 0, 2, 3)),

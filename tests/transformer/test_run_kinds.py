@@ -29,7 +29,7 @@ from transformer.text.ids import IdCoder
 
 TEXT = "Yesterday I saw the dog."
 WRITERS = [name for name, make in KINDS.items() if name in ("prompted", "rotary", "relative", "languages")]
-WITHOUT_ENCODER = ["prompted", "rotary", "capped", "parallel", "factors"]
+WITHOUT_ENCODER = [name for name, make in KINDS.items() if make().model.config.kind == "decoder-only"]
 
 
 def forward(loaded: LoadedModel, run: Run, ids: tuple[int, ...]) -> torch.Tensor:

@@ -36,6 +36,9 @@ def test_norms_stand_where_the_model_has_them() -> None:
         "layer norm", "self-attention", "layer norm of the output",
         "layer norm", "feed-forward", "layer norm of the output",
     ]  # fmt: skip
+    assert labels(config_of(norm_position="output"))[0] == [
+        "self-attention", "layer norm of the output", "feed-forward", "layer norm of the output",
+    ]  # fmt: skip
 
 
 def test_a_block_says_what_is_unusual_in_it() -> None:
@@ -47,7 +50,10 @@ def test_a_block_says_what_is_unusual_in_it() -> None:
             for sublayer in stack.layer
             for block in sublayer.inside
         )
-        for kind in ("capped", "parallel", "shared", "factors", "shifted", "prompted")
+        for kind in (
+            *("capped", "parallel", "shared", "factors", "shifted", "prompted"),
+            *("output_norms", "own_biases"),
+        )
     }
     assert "are multiplied by 0.3, not divided by √14. A soft cap keeps scores below 2.5." in about["capped"]
     assert "Rotary bases of the decoder's layers: 9, none, 500." in about["capped"]
@@ -56,6 +62,9 @@ def test_a_block_says_what_is_unusual_in_it() -> None:
     assert "All layers share the same weights." in about["shared"]
     assert "Its output is multiplied by 0.4 before it is added." in about["factors"]
     assert "It sees the source's padding, too." in about["shifted"]
+    assert "The norms of queries and keys are over all heads at once." in about["output_norms"]
+    assert "The norms of queries and keys have weights for each head." in about["own_biases"]
+    assert "Each layer has learned a relative bias of its own." in about["own_biases"]
     unusual = ("soft cap", "turned", "parallel", "same weights", "multiplied", "padding")
     assert not any(word in about["prompted"] for word in unusual)
     embedding = stacks_of(KINDS["shared"]().model.config)[0].below[0]
@@ -64,7 +73,7 @@ def test_a_block_says_what_is_unusual_in_it() -> None:
 
 
 def test_all_weights_are_drawn_once() -> None:
-    for norm_position in ("pre", "post", "both"):
+    for norm_position in ("pre", "post", "both", "output"):
         config = config_of(norm_position=norm_position, final_norm=norm_position == "pre")
         drawn = 0
         for stack in stacks_of(config):

@@ -80,6 +80,35 @@ def test_a_relative_bias_is_the_one_that_was_added() -> None:
     assert array(trace(app, "position_bias", "head 2")["x"]).tolist() == list(range(-16, 1))
 
 
+def test_a_linear_bias_is_the_one_that_was_added() -> None:
+    app = opened("alibi", "positions", head="1")
+    recorded = run_of("alibi").trace["decoder.layers.1.self_attn.position_bias"]
+    for distance in (-3, 0, -1):
+        app.select_slider(key="bias_distance").set_value(distance).run()
+        (formula,) = [text for text in formulas(app) if "m_h" in text]
+        found = re.search(rf"\|i - j\| = (\d+), \\quad m_\{{1\}} = {NUMBER}, .*? {NUMBER}", formula)
+        assert found is not None
+        assert (int(found[1]), float(found[2])) == (-distance, pytest.approx(2**-8, abs=1e-4))
+        assert float(found[3]) == pytest.approx(float(recorded[0, 1, 3, 3 + distance]), abs=1e-4)
+        line = trace(app, "position_bias", "head 1")
+        assert array(line["x"]).tolist() == list(range(-40, 1))
+        assert array(line["y"])[40 + distance] == pytest.approx(2**-8 * distance, abs=1e-6)
+
+
+def test_a_relative_bias_of_its_own_is_the_layer_s() -> None:
+    app = opened("own_biases", "positions", head="2", layer="1")
+    app.select_slider(key="bias_distance").set_value(-2).run()
+    assert "that each layer has learned for itself" in texts(app)
+    recorded = run_of("own_biases").trace
+    first, own = (
+        recorded[f"encoder.layers.{i}.self_attn.position_bias"][0, 2, 3, 1].item() for i in range(2)
+    )
+    line = trace(app, "position_bias", "head 2")
+    shown = array(line["y"])[array(line["x"]).tolist().index(-2)]
+    assert shown == pytest.approx(own, abs=1e-6)
+    assert shown != pytest.approx(first, abs=1e-3)
+
+
 def test_sines_may_stand_before_cosines() -> None:
     app = opened("reader", "positions", pe_width="8", pe_pair="1", pe_position="3", pe_base="100")
     assert "all sines come before all cosines" in texts(app)
@@ -134,6 +163,7 @@ def test_an_encoder_alone_has_one_side_and_no_causal_mask() -> None:
 
 NORM_POSITIONS = {
     "rotary": "the final norm brings it back",
+    "output_norms": "norms the **output** of each sublayer",
     "reader": "γ and β alone",
     "masked": "γ and β alone",
     "stacks": "no final norm brings it back",
@@ -151,7 +181,7 @@ def test_a_norm_s_formula_can_be_calculated_again(kind: str) -> None:
     gamma, centered, scale, shift, result = found.groups()
     calculated = float(gamma) * total(centered) / float(scale) + total(shift)
     assert float(result) == pytest.approx(calculated, abs=2e-3)
-    is_rms = kind == "rotary"
+    is_rms = kind in ("rotary", "output_norms")
     assert (shift == "") == is_rms
     assert ("RMS norm" in texts(app)) == is_rms
     names = [drawn.get("name") for drawn in figure(app, "norm_gamma_beta")["data"]]

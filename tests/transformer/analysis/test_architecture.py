@@ -27,6 +27,9 @@ from transformer.analysis.parts import parts_of, total
         ("factors", {"outputs times 0.4", "multiplied by 0.2"}),
         ("shifted", {"it sees the source's padding", "outputs times 0.5"}),
         ("prompted", {"pre-norm"}),
+        ("alibi", {"pre-norm, ALiBi"}),
+        ("output_norms", {"norms of sublayer outputs", "are over all heads at once"}),
+        ("own_biases", {"a relative bias of its own", "have weights for each head"}),
     ],
 )
 def test_what_is_unusual_is_said_in_words(kind: str, said: set[str]) -> None:
