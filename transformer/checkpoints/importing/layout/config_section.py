@@ -24,12 +24,15 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 """Types of a field -> types that its value may have; all other fields are text."""
 GROUPS = ("heads", "rotary", "length", "generator", "scores_divided_by")
 """Entries of `config` that fill in several fields."""
-_SPEC = (
-    *("when", "key", "default", "choices", "power", "axis", "times", "minus", "present", "value", "why"),
-    *("ask", "question", "answers", "likely", "usual", "width", "window"),
-    *("base", "bases", "base_key", "part", "part_key", "entry", "tied", "bare"),
-)
-"""What an entry that is found, not given, may have."""
+_SPEC = {
+    **dict.fromkeys(("key", "present", "bare"), "texts"),
+    **dict.fromkeys(("question", "why", "base_key", "part_key", "entry"), "text"),
+    **dict.fromkeys(("power", "times", "minus", "width", "window", "base", "part"), "number"),
+    **dict.fromkeys(("choices", "answers", "bases"), "table"),
+    **dict.fromkeys(("default", "value", "ask", "likely", "usual", "tied", "axis"), "plain"),
+    "when": "table",
+}
+"""What an entry that is found, not given, may have, and of which kind."""
 
 
 class ConfigReader(SectionReader):
@@ -40,10 +43,8 @@ class ConfigReader(SectionReader):
         for name, node in self.dictionary(section, "config").items():
             alternatives = node.value if isinstance(node.value, list) else [node]
             is_found = any(isinstance(one.value, dict) for one in alternatives)
-            if (
-                name not in _FIELDS
-                and name not in GROUPS
-                and not (is_found and any("ask" in one.value for one in alternatives))
+            if name not in (*_FIELDS, *GROUPS) and not any(
+                isinstance(one.value, dict) and "question" in one.value for one in alternatives
             ):
                 raise self.error(node, f"our model has no {shown(name)}{nearest_name(name, _FIELDS)}")
             if not is_found:
@@ -54,10 +55,12 @@ class ConfigReader(SectionReader):
     def spec(self, name: str, node: Node) -> dict[str, Any]:
         """One way to find a setting."""
         parts = self.dictionary(node, name)
-        for key, part in parts.items():
-            if key not in _SPEC:
-                raise self.error(part, f"{name} has {shown(key)}{nearest_name(key, _SPEC)}")
+        self.check_kinds(parts, _SPEC, f"{name}:")
         spec = {key: plain_value(part) for key, part in parts.items()}
+        if "axis" in spec and [type(one) for one in _listed(spec["axis"])] != [str, int]:
+            raise self.error(parts["axis"], f"{name}: axis needs a tensor and the number of an axis")
+        if "question" in spec and not spec.get("answers"):
+            raise self.error(parts["question"], f"{name}: a question needs answers")
         return spec | {"when": self.conditions(parts["when"])} if "when" in parts else spec
 
     def value(self, name: str, node: Node) -> Any:
@@ -70,3 +73,7 @@ class ConfigReader(SectionReader):
         if type(value) is int and not (1 if name == "d_model" else -1) <= value <= LARGEST_SIZE:
             raise self.error(node, f"{name} is {shown(value)}: no model can have that")
         return value
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

@@ -55,8 +55,8 @@ class Held:
         for ours, (one, other) in self.rivals.items():
             raise CheckpointError(
                 f"{what} leads two tensors to {ours}: {shown(one.name)} and {shown(other.name)}. Only one "
-                "can be that weight: map the other to its own (a gated feed-forward has w_1 and w_3), or, if it "
-                "isn't needed, list it under ignored."
+                "can be that weight: map the other to its own (a gated feed-forward has w_1 and w_3), or "
+                "list it under ignored if it isn't needed."
             )
 
     def shape(self, ours: str) -> Shape:
@@ -207,7 +207,12 @@ class Derived:
             (spec[0].get("width", 0), spec[0].get("usual", 0)) if isinstance(spec, list) else (0, 0)
         )
         norm = self.held.shape(f"{self.layer}.self_attn.q_norm.gamma")
-        if q_rows and norm:
+        queries, into = self.held.tensors.get(f"{self.layer}.self_attn.w_q.weight", (None, None))
+        if queries and into and isinstance(into.by, Stored) and into.by.keeps_heads_apart:
+            self._put(
+                "n_heads", draft.length(self.stored(f"{self.layer}.self_attn.w_q.weight"), 0), "axis of heads"
+            )
+        elif q_rows and norm:
             n_heads = q_rows // max(1, norm[0] or 0)
             self._put("n_heads", n_heads, "width of all heads over the length of q_norm")
             rotary_questions.put_grouped_heads(draft, n_heads, q_rows, k_rows or q_rows)

@@ -53,6 +53,7 @@ class Layout:
         label: the name that users see.
         every: its models in words ("every GPT-J"), for the report.
         recognise: conditions on a checkpoint, as in `conditions`.
+        norms: names of gamma and beta in norms, where they aren't weight and bias.
         names: foreign names to ours, as in `family.Renames`, with modules expanded to their weights.
         config: the field of TransformerConfig, or one of GROUPS -> a value, or how to find it: a dictionary,
             or a list of them, of which the first whose `when` holds is used.
@@ -72,6 +73,7 @@ class Layout:
     recognise: Mapping[str, Any] = field(default_factory=dict)
     likely: Mapping[str, Any] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
+    norms: Mapping[str, Node] = field(default_factory=dict)
     names: Mapping[str, Into] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -142,8 +144,8 @@ class _Reader(NamesReader, ConfigReader):
     def layout(self, base: Layout, sections: Mapping[str, Node]) -> Layout:
         """The base with these sections, which replace or add to its own."""
         self.check_names(sections, SECTIONS, "section")
-        norms = self.dictionary(sections["norms"], "norms") if "norms" in sections else {}
-        changes: dict[str, Any] = {}
+        norms = self.dictionary(sections["norms"], "norms") if "norms" in sections else base.norms
+        changes: dict[str, Any] = {"norms": norms}
         for name, node in sections.items():
             before = changes.get(name, getattr(base, name, None))
             if name in ("label", "every", "trait", "kin"):

@@ -42,6 +42,11 @@ class Stored:
             tensors = OPERATIONS[name](tensors, self.names, config, argument)
         return tensors
 
+    @property
+    def keeps_heads_apart(self) -> bool:
+        """True if the stored tensor has an axis of heads."""
+        return ("heads_apart", None) in self.steps
+
     def shape(self, stored: tuple[int, ...], ours: str) -> Shape:
         """The shape of one of our weights; rows of a matrix that is divided by heads are unknown."""
         shape: Shape = stored

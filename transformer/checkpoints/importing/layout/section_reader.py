@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from transformer.checkpoints.importing.layout.plain_yaml import Node
 from transformer.errors import CheckpointError, shown
 
-CONDITIONS = (
-    *("model_type", "has", "lacks", "rows", "says", "has_config", "part_of_names", "no_part_of_names"),
-    *("below_zero", "chosen"),
-)
-"""What a condition may need; see `conditions`."""
+CONDITIONS = {
+    **dict.fromkeys(("model_type", "has", "lacks", "part_of_names", "no_part_of_names"), "texts"),
+    **dict.fromkeys(("rows", "says", "below_zero", "chosen"), "table"),
+    "has_config": "plain",
+}
+"""What a condition may need, see `conditions`, and of which kind."""
+
+_KINDS: Mapping[str, Callable[[Any], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "texts": lambda value: all(isinstance(one, str) for one in _listed(value)),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "table": lambda value: isinstance(value, dict),
+    "plain": lambda value: not any(isinstance(one, dict | list) for one in _listed(value)),
+}
+"""Kind of a value -> whether plain Python values are of it."""
+_WORDS = {
+    "text": "text",
+    "texts": "text, or a list of texts",
+    "number": "a number",
+    "table": "names with values",
+    "plain": "a single value, or a list of them",
+}
 
 
 class SectionReader:
@@ -61,8 +78,16 @@ class SectionReader:
     def conditions(self, node: Node) -> dict[str, Any]:
         """Conditions on a checkpoint, as `conditions.holds` takes them."""
         parts = self.dictionary(node, "conditions")
-        self.check_names(parts, CONDITIONS, "condition")
+        self.check_kinds(parts, CONDITIONS, "condition")
         return {name: plain_value(part) for name, part in parts.items()}
+
+    def check_kinds(self, parts: Mapping[str, Node], kinds: Mapping[str, str], what: str) -> None:
+        """Reject names that are not among `kinds`, and values of other kinds."""
+        self.check_names(parts, kinds, what)
+        for name, node in parts.items():
+            value = plain_value(node)
+            if not _KINDS[kinds[name]](value):
+                raise self.error(node, f"{what} {name} is {shown(value)}: it must be {_WORDS[kinds[name]]}")
 
     def check_names(self, parts: Mapping[str, Node], known: Iterable[str], what: str) -> None:
         """Reject names that are not among the known ones."""
@@ -84,3 +109,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     """The known name that is most like a wrong one, as the end of a sentence; empty if there is none."""
     found = difflib.get_close_matches(name[:200], sorted(known), n=1, cutoff=0.5)
     return f"; the nearest is {found[0]}" if found else ""
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

@@ -130,6 +130,6 @@ def _stand_ins(own: Layout, raw: RawCheckpoint) -> Mapping[str, StandIn]:
     told: dict[str, StandIn] = {}
     for ending, kind in own.stand_ins.items():
         told |= {
-            name: kind for name in weight_names() if name == pattern_of(ending) or name.endswith(f".{ending}")
+            name: kind for name in weight_names() if name == pattern_of(ending) or name.endswith(ending)
         }
     return zeros | {name: kind for name, kind in told.items() if name not in held}
