@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
-from transformer.checkpoints.importing.families.own_layout.unknown import (
-    Found,
-    Stack,
-    is_attention,
-    is_norm,
-    look,
+from transformer.checkpoints.importing.families.own_layout.layer_guess import LayerGuess
+from transformer.checkpoints.importing.families.own_layout.name_words import (
+    Guess,
+    Guesses,
+    Shape,
+    is_mask,
+    module,
+    words,
 )
+from transformer.checkpoints.importing.families.own_layout.outside_guess import guess_outside, side_of
+from transformer.checkpoints.importing.families.own_layout.unknown import Found, look
+from transformer.checkpoints.importing.nearest_names import shape_text
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
@@ -20,28 +25,33 @@ _HEAD = """\
 # {} stands for a layer's number. Check the lines below, which were guessed from names and shapes; finish or
 # remove those that begin with #. What `config` leaves out is read from shapes, or asked.
 """
+_ONE_STACK = """\
+# The only stack is taken for {}. If {},
+# write {} in place of {}.
+"""
+_DECODER = (
+    "a decoder",
+    "each token sees those after it, too",
+    "encoder and src_embedding",
+    "decoder and tgt_embedding",
+)
+_ENCODER = (
+    "an encoder",
+    "no token sees those after it",
+    "decoder and tgt_embedding",
+    "encoder and src_embedding",
+)
 _CONFIG = """\
 config:
   # n_heads: 8
   # norm_position: pre    # or post, as in the paper
   # activation: relu      # or gelu, gelu_tanh, silu
+  # positions: sinusoidal # or rotary: queries and keys then often need `by: rotated_pairs_side_by_side`
   # embedding_scale: true # embeddings are multiplied by sqrt(d_model)
 """
-_CROSS = re.compile(
-    r"cross|enc_?dec|encoder_?(attn|attention)|src_?attn|multihead_attn|memory|attn2|attention2"
-)
-_PARTS = {
-    "w_q": re.compile(r"(^|[._])(to_?|w_?|fc_?)?(q|qs|query|queries)([._]|_|$)"),
-    "w_k": re.compile(r"(^|[._])(to_?|w_?|fc_?)?(k|ks|key|keys)([._]|_|$)"),
-    "w_v": re.compile(r"(^|[._])(to_?|w_?|fc_?)?(v|vs|value|values)([._]|_|$)"),
-    "qkv": re.compile(r"qkv|in_proj|c_attn"),
-    "w_o": re.compile(
-        r"(^|[._])(w_?|fc_?)?(o|out|output|proj|c_proj|out_proj|concat|dense|fc|linear)([._]|$)"
-    ),
-}
-_POSITIONS = re.compile(r"pos|wpe|place|time")
-_ENCODER, _DECODER = re.compile(r"enc|src|source"), re.compile(r"dec|tgt|trg|target")
-_GENERATOR = re.compile(r"head|gen|out|linear|proj|fc|unembed|logit|classif|predict")
+_BOTH_WAYS = {"bert", "mlm", "segment", "segments", "nsp", "pooler", "cls", "type"}
+"""Words in the names of models whose tokens see those after them, too."""
+_NO_NAMES = set("\"'#:,[]&*!|>%@`\\")
 
 
 def template(raw: RawCheckpoint) -> str:
@@ -51,92 +61,123 @@ def template(raw: RawCheckpoint) -> str:
         CheckpointError: when a name can't be a key in it.
     """
     found = look(raw.tensors)
-    lines = [_HEAD + "names:"]
-    for theirs, ours in _modules([*_inside(found), *_outside(found)]):
-        if not theirs.isprintable() or any(sign in theirs for sign in "\"'#:,[]&*!|>%@`\\"):
-            raise CheckpointError("The tensors have names that no mapping file can hold: rename them first.")
-        if ours is None:
-            lines.append(f"  # {theirs}:")
-        elif len(ours) == 1:
-            lines.append(f"  {theirs}: {ours[0]}")
-        else:
-            lines += [
-                f"  {theirs}:",
-                "    by: three_blocks",
-                "    to:",
-                *(f"      - {name}" for name in ours),
-            ]
+    shapes = _patterns(found)
+    if any(not name.isprintable() or _NO_NAMES & set(name) for name in shapes):
+        raise CheckpointError("The tensors have names that no mapping file can hold: rename them first.")
+    sides, layers = _sides(found)
+    guesses = guess_outside(found.outside, found.d_model, sides.values())
+    for stack in found.stacks:
+        if stack.prefix in sides:
+            guesses |= _in_stack(stack.prefix, sides[stack.prefix], layers[stack.prefix].guesses)
+    masks = [name for name, shape in shapes.items() if is_mask(name, shape)]
+    lines = [_HEAD + _about_the_stack(sides) + "names:"]
+    lines += _lines(
+        {name: shape for name, shape in shapes.items() if name not in masks}, _consistent(guesses)
+    )
+    if masks:
+        lines += ["ignored:", *(f"  {name}: a mask, which Headlight makes itself" for name in masks)]
     return "\n".join([*lines, _CONFIG, ""])
 
 
-_Guess = tuple[str, tuple[str, ...] | None]
-"""A pattern, without .weight or .bias, and our names; None where they can't be guessed."""
+def _patterns(found: Found) -> dict[str, Shape]:
+    """All names, with {} for a layer's number, and their shapes; those of the largest stack first."""
+    inside = {
+        f"{stack.prefix}{{}}.{name}": shape for stack in found.stacks for name, shape in stack.names.items()
+    }
+    return inside | found.outside
 
 
-def _modules(guesses: list[_Guess]) -> list[_Guess]:
-    """Each pattern once: a weight and its bias share one."""
-    named: dict[str, tuple[str, ...] | None] = {}
-    for theirs, ours in guesses:
-        named.setdefault(theirs, ours)
-    return list(named.items())
+def _sides(found: Found) -> tuple[dict[str, str], dict[str, LayerGuess]]:
+    """Prefixes of stacks -> "encoder" or "decoder", at most one of each; and guesses about their layers."""
+    layers = {
+        stack.prefix: LayerGuess(stack.names, found.d_model, in_order=[*stack.names] != sorted(stack.names))
+        for stack in found.stacks
+    }
+    prefixes = [prefix for prefix, layer in layers.items() if layer.has_attention]
+    named = {prefix: side_of(prefix.removesuffix("."), ("encoder", "decoder")) for prefix in prefixes}
+    crossing = [prefix for prefix in prefixes if layers[prefix].crosses]
+    if len(prefixes) == 1:
+        both_ways = any(_BOTH_WAYS & {*words(name)} for name in _patterns(found))
+        sides = {
+            prefixes[0]: "decoder"
+            if crossing
+            else named[prefixes[0]] or ("encoder" if both_ways else "decoder")
+        }
+    elif len(prefixes) == 2 and len(crossing) == 1:
+        sides = {prefix: "decoder" if prefix in crossing else "encoder" for prefix in prefixes}
+    else:
+        counts = Counter(named.values())
+        sides = {prefix: side for prefix, side in named.items() if side and counts[side] == 1}
+    return sides, layers
 
 
-def _inside(found: Found) -> Iterator[_Guess]:
-    for stack in found.stacks:
-        side = _side(stack)
-        norms = [name for name, shape in stack.names.items() if is_norm(name, shape)]
-        norms = list(dict.fromkeys(name.rpartition(".")[0] for name in norms))
-        has_cross = any(_CROSS.search(name.lower()) for name in stack.names) or len(norms) == 3
-        due = ["self_attn_norm", *(["cross_attn_norm"] if has_cross else []), "feed_forward_norm"]
-        for name, shape in stack.names.items():
-            module = name.rpartition(".")[0] or name
-            ours: tuple[str, ...] | None = None
-            if module in norms and len(norms) == len(due):
-                ours = (due[norms.index(module)],)
-            elif module not in norms and (is_attention(name) or _CROSS.search(name.lower())):
-                ours = _attention(name.lower())
-            elif len(shape) == 2 and found.d_model in shape and shape[0] != shape[1]:
-                ours = ("feed_forward.w_1" if shape[1] == found.d_model else "feed_forward.w_2",)
-            prefix = f"{side}.layers.{{}}."
-            yield (
-                f"{stack.prefix}{{}}.{module}",
-                None if ours is None else tuple(prefix + one for one in ours),
-            )
+def _about_the_stack(sides: Mapping[str, str]) -> str:
+    if len(sides) != 1:
+        return ""
+    return _ONE_STACK.format(*(_DECODER if "decoder" in sides.values() else _ENCODER))
 
 
-def _attention(name: str) -> tuple[str, ...] | None:
-    module = "cross_attn" if _CROSS.search(name) else "self_attn"
-    for part, pattern in _PARTS.items():
-        if pattern.search(name):
-            parts = ("w_q", "w_k", "w_v") if part == "qkv" else (part,)
-            return tuple(f"{module}.{one}" for one in parts)
-    return None
+def _in_stack(prefix: str, side: str, guesses: Guesses) -> Guesses:
+    return {
+        f"{prefix}{{}}.{name}": guess._replace(
+            names=tuple(f"{side}.layers.{{}}.{ours}" for ours in guess.names)
+        )
+        for name, guess in guesses.items()
+    }
 
 
-def _side(stack: Stack) -> str:
-    prefix = stack.prefix.lower()
-    return "encoder" if _ENCODER.search(prefix) and not _DECODER.search(prefix) else "decoder"
+def _consistent(guesses: Guesses) -> Guesses:
+    """Without those that lead several tensors to one weight."""
+    claims = Counter(ours for guess in guesses.values() for ours in guess.names)
+    return {name: guess for name, guess in guesses.items() if all(claims[ours] == 1 for ours in guess.names)}
 
 
-def _outside(found: Found) -> Iterator[_Guess]:
-    sides = {_side(stack) for stack in found.stacks}
-    embeddings: set[str] = set()
-    for name, shape in found.outside.items():
-        low, module = name.lower(), name.rpartition(".")[0] or name
-        has_bias = f"{module}.bias" in found.outside  # which embeddings don't have
-        side = "decoder" if sides == {"decoder"} or _DECODER.search(low) else "encoder"
-        embedding = "src_embedding" if side == "encoder" else "tgt_embedding"
-        if is_norm(name, shape):
-            yield module, (f"{side}.final_norm",)
-        elif len(shape) == 1:
-            is_bias = name.endswith(".bias") and len(found.outside.get(f"{module}.weight", ())) == 2
-            yield module, ("generator",) if is_bias or _GENERATOR.search(low) else None
-        elif found.d_model not in shape:
-            yield name, None
-        elif _POSITIONS.search(low):
-            yield name, (f"{embedding}.positions.weight",)
-        elif _GENERATOR.search(low) or has_bias or embedding in embeddings:
-            yield (module, ("generator",)) if has_bias else (name, ("generator.weight",))
-        else:
-            embeddings.add(embedding)
-            yield name, (f"{embedding}.weight",)
+def _lines(shapes: Mapping[str, Shape], guesses: Guesses) -> Iterator[str]:
+    """One entry for each tensor, or for a module's weight and bias together."""
+    for names in _modules(shapes):
+        module_guess = (
+            _of_module(names, guesses) if len(names) > 1 or module(names[0])[1] == "weight" else None
+        )
+        if module_guess is not None:
+            yield from _entry(module(names[0])[0], module_guess)
+            continue
+        for name in names:
+            if name in guesses:
+                yield from _entry(name, guesses[name])
+            else:
+                yield f"  # {name}:  # {shape_text(shapes[name])}"
+
+
+def _modules(names: Iterable[str]) -> Iterable[list[str]]:
+    """Names grouped by module, where its parameters are its weight and bias; others alone."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        before, last = module(name)
+        groups.setdefault(before if last in ("weight", "bias") else name, []).append(name)
+    return groups.values()
+
+
+def _of_module(names: Iterable[str], guesses: Guesses) -> Guess | None:
+    """The guess about a module, if those about its weight and bias say the same."""
+    found = [guesses.get(name) for name in names]
+    first = found[0]
+    if first is None:
+        return None
+    modules = tuple(module(ours)[0] for ours in first.names)
+    if any(guess is None or tuple(module(ours)[0] for ours in guess.names) != modules for guess in found):
+        return None
+    return None if "embedding" in modules[0] and "norm" not in modules[0] else first._replace(names=modules)
+
+
+def _entry(theirs: str, guess: Guess) -> Iterator[str]:
+    note = f"  # {guess.note}" if guess.note else ""
+    if len(guess.names) == 1 and not guess.by:
+        yield f"  {theirs}: {guess.names[0]}{note}"
+        return
+    yield f"  {theirs}:"
+    if guess.by:
+        yield f"    by: {guess.by}{note}"
+    if len(guess.names) == 1:
+        yield f"    to: {guess.names[0]}"
+    else:
+        yield from ("    to:", *(f"      - {name}" for name in guess.names))

@@ -1,0 +1,114 @@
+"""The mapping file written for published names: its guesses are right, and the model opens with it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from tests.transformer.checkpoints.importing.families.foreign import imported, raw_of
+from tests.transformer.checkpoints.importing.families.own_layout.published_names import (
+    NOT_COMPUTED,
+    PUBLISHED,
+    TGT,
+    D,
+    Named,
+    linear,
+    state_dict,
+)
+from transformer.checkpoints.importing.families.own_layout.template import template
+from transformer.checkpoints.importing.recognition import with_mapping
+
+TOLD_BY_ORDER = {"JoeyNMT": ("x_layer_norm", "dec_layer_norm")}
+"""Norms whose sublayers only the order of definition tells."""
+PARTS = {"weight": ("weight", "gamma"), "bias": ("bias", "beta")}
+
+
+def written(folder: Path, named: Named) -> tuple[Any, str]:
+    raw = raw_of(folder, state_dict(named, torch.Generator().manual_seed(1)))
+    return raw, template(raw)
+
+
+def guessed(text: str) -> dict[str, tuple[str, ...]]:
+    """Each pattern's weights, modules with their parameters."""
+    found: dict[str, tuple[str, ...]] = {}
+    for theirs, target in (yaml.safe_load(text)["names"] or {}).items():
+        to = target["to"] if isinstance(target, dict) else target
+        ours = tuple(to) if isinstance(to, list) else (to,)
+        if re.search(r"\.(weight|bias|gamma|beta)$", ours[0]):
+            found[theirs] = ours
+        else:
+            is_norm = ours[0].endswith("norm")
+            for part, names in PARTS.items():
+                found[f"{theirs}.{part}"] = tuple(f"{one}.{names[is_norm]}" for one in ours)
+    return found
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_guesses_about_published_names_are_right_and_nearly_all_are_made(
+    tmp_path: Path, name: str, in_order: bool
+) -> None:
+    named = PUBLISHED[name] if in_order else dict(sorted(PUBLISHED[name].items()))
+    found = guessed(written(tmp_path, named)[1])
+    untold = () if in_order else TOLD_BY_ORDER.get(name, ())
+    n_right = 0
+    for theirs, (_, ours) in named.items():
+        layer = re.search(r"\.(\d+)\.", theirs)
+        pattern = theirs if layer is None else theirs.replace(layer[0], ".{}.", 1)
+        guess = found.get(pattern, found.get(theirs))
+        if guess is None:
+            assert not ours or any(part in theirs for part in untold), theirs
+        else:
+            assert tuple(one.replace("{}", layer[1] if layer else "") for one in guess) == ours, theirs
+            n_right += 1
+    assert n_right > 10
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if name not in NOT_COMPUTED])
+def test_the_file_for_published_names_opens_without_the_rest(tmp_path: Path, name: str) -> None:
+    raw, text = written(tmp_path, PUBLISHED[name])
+    rest = "".join(
+        f"  {theirs}: not needed\n" for theirs in re.findall(r"^  # (.*):  # ", text, re.MULTILINE)
+    )
+    start = "" if "ignored:\n" in text else "ignored:\n"
+    text = text.replace("config:\n", f"{start}{rest}config:\n  pad_id: -1\n  n_heads: 3\n")
+    config = imported(with_mapping(raw, text), {})[1].config
+    layers = {one.split(".")[0] for _, ours in PUBLISHED[name].values() for one in ours if ".layers." in one}
+    assert (config.n_encoder_layers > 0) == ("encoder" in layers)
+    assert (config.n_decoder_layers > 0) == ("decoder" in layers)
+
+
+def test_matrices_stored_in_by_out_are_seen_by_their_shapes_and_biases(tmp_path: Path) -> None:
+    targets = yaml.safe_load(written(tmp_path, PUBLISHED["like GPT-2"])[1])["names"]
+    by = {theirs: target["by"] for theirs, target in targets.items() if isinstance(target, dict)}
+    assert by == {
+        "layers.{}.attention.c_attn": "three_blocks_of_columns",
+        "layers.{}.attention.c_proj": "transposed",  # square, as the others
+        "layers.{}.mlp.c_fc": "transposed",
+        "layers.{}.mlp.c_proj": "transposed",
+    }
+
+
+def test_what_two_tensors_could_be_is_left_blank(tmp_path: Path) -> None:
+    """Two layers of an output net, and two tables of words on one side."""
+    named = {name: one for name, one in PUBLISHED["minGPT"].items() if not name.startswith("head")}
+    named |= linear("out.0", "") | linear("out.3", "", TGT) | linear("out.5", "", TGT)
+    named |= {"tok_emb2.weight": ((TGT, D), ())}
+    _, text = written(tmp_path, named)
+    assert not {"generator.weight", "tgt_embedding.weight"} & {ours[0] for ours in guessed(text).values()}
+    assert f"  # tok_emb2.weight:  # {TGT} × {D}" in text
+
+
+@pytest.mark.parametrize("rows", [(D, D, D), (D, 4, 3), (D, 5, 5)])
+def test_shapes_that_make_no_attention_are_left_blank(tmp_path: Path, rows: tuple[int, int, int]) -> None:
+    named = dict(PUBLISHED["like Llama"])
+    for i in range(2):
+        for part, n in zip("qkv", rows, strict=True):
+            named[f"net.layers.{i}.attention.{part}_proj.weight"] = ((n, D), ())
+    found = guessed(written(tmp_path, named)[1])
+    assert any("self_attn.w_" in ours[0] for ours in found.values()) == (rows == (D, D, D))
