@@ -57,9 +57,7 @@ def recorded(stage: Stage, way: Way) -> str:
 
 
 def _index(index: object) -> str:
-    if isinstance(index, slice):
-        return ":" if index.stop is None else f"{index.start}:{index.stop}"
-    return str(index) if isinstance(index, int) else "the ids shown"
+    return str(index) if isinstance(index, int) else ":" if isinstance(index, slice) else "the ids shown"
 
 
 def _code(code: Sequence[Lines]) -> None:

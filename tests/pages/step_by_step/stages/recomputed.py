@@ -112,6 +112,11 @@ def own_group(parts: Sequence[Numbers], way: Way) -> Numbers:
     return [head for head in heads for _ in range(way.config.n_heads // len(heads))][way.head]
 
 
+def own_columns(parts: Sequence[Numbers], way: Way) -> Numbers:
+    heads = np.split(parts[0], parts[0].shape[1] // way.config.d_head, axis=1)
+    return heads[way.head * len(heads) // way.config.n_heads]
+
+
 def side_by_side(parts: Sequence[Numbers], way: Way) -> Numbers:
     assert way.config.merge_heads == "transposed"
     return np.concatenate(np.split(parts[0], way.config.n_heads), axis=1)
@@ -156,6 +161,8 @@ RECOMPUTED: dict[str, Recompute] = {
     "k-norm": normed,
     "q-rotary": turned,
     "k-rotary": turned,
+    "q-split": own_columns,
+    "k-split": own_columns,
     "groups": own_group,
     "scale": scaled("attention_scale", "d_head", -0.5),
     "cap": capped,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from transformer.model.normalization import LayerNorm, RMSNorm, UnbiasedLayerNorm
+from transformer.model.normalization import LayerNorm, RMSNorm, UnbiasedLayerNorm, per_token
 from transformer.model.stacks import Decoder, Encoder
 from transformer.model.trace import NO_TAP, NormRecord, Tap
 from transformer.model.transformer import Transformer
@@ -161,7 +161,7 @@ class _LayerNormOverTokens(LayerNorm):
         mean = tap("mean", mean.expand(one_each))
         scale = tap("scale", (variance + self.eps).sqrt().expand(one_each))
         normalized = tap("normalized", (x - mean) / scale)
-        return tap("result", self.gamma * normalized + self.beta)
+        return tap("result", per_token(self.gamma) * normalized + per_token(self.beta))
 
 
 class _RMSNormOverTokens(RMSNorm):
@@ -172,7 +172,7 @@ class _RMSNormOverTokens(RMSNorm):
         x = tap("input", x)
         square = x.square().mean(dim=(-2, -1), keepdim=True)
         scale = tap("scale", (square + self.eps).sqrt().expand(*x.shape[:-1], 1))
-        return tap("result", self.gamma * tap("normalized", x / scale))
+        return tap("result", per_token(self.gamma) * tap("normalized", x / scale))
 
 
 def _norm_over_tokens(model: Transformer) -> None:

@@ -36,18 +36,19 @@ def norm_stage(
     part: tuple[Any, ...] = (0,),
     note: str = "",
 ) -> Stage:
-    """Make the stage of a norm; for a norm of queries or keys, `part` chooses the head.
+    """Make the stage of a norm; for a norm inside heads, `part` chooses the head.
 
     Args:
         path: path of the norm's module.
         note: an additional remark.
     """
     norm, kind = way.loaded.model.get_submodule(path), way.config.norm
-    x, result, scale = (_recorded(way, f"{path}.{name}", part) for name in ("input", "result", "scale"))
+    x, result = way.record(f"{path}.input", *part), way.record(f"{path}.result", *part)
+    scale = way.record(f"{path}.scale", *part)
     dimensions = numbered("dimension", x.shape[1])
     operands = [Operand(per_token("x", x, tokens, f"{path}.input"), ROW)]
     if f"{path}.mean" in way.run.trace:
-        mean = column("mean", _recorded(way, f"{path}.mean", part), tokens, f"{path}.mean")
+        mean = column("mean", way.record(f"{path}.mean", *part), tokens, f"{path}.mean")
         operands.append(Operand(mean, ROW, "−"))
     operands.append(Operand(column("scale", scale, tokens, f"{path}.scale"), ROW, "÷"))
     for letter, sign, weight in (("γ", "×", "gamma"), ("β", "+", "beta")):
@@ -79,23 +80,7 @@ def norm_stage(
     )
 
 
-def _recorded(way: Way, path: str, part: tuple[Any, ...]) -> Array:
-    """A norm's recorded tensor; of a norm across heads, the columns of the head in `part`."""
-    if len(part) == 1 or way.config.query_key_norm != "across_heads":
-        return way.record(path, *part)
-    values = way.record(path, 0)
-    return values if values.shape[1] == 1 else values[:, columns_of(way, part[1])]
-
-
-def columns_of(way: Way, head: int) -> slice:
-    """The columns of a head in the queries or keys of all heads."""
-    return slice(head * way.config.d_head, (head + 1) * way.config.d_head)
-
-
 def _weight(way: Way, path: str, part: tuple[Any, ...]) -> Array:
-    """Gamma or beta as one row, (1, D); inside heads, that of the head in `part`, (1, d_head)."""
+    """Gamma or beta as one row; inside heads, that of the head in `part` if each has its own."""
     weight = way.weight(path)
-    if len(part) == 1:
-        return weight[None]
-    rows = weight.reshape(-1, way.config.d_head)
-    return rows[part[1]][None] if len(rows) > 1 else rows
+    return weight[None] if weight.ndim == 1 else weight[part[1]][None]

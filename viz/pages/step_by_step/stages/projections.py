@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,11 @@ from transformer.model.positions import rotary_wavelengths, rotate, rotation
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.step_by_step.stages.head import SHAPES, Head
-from viz.pages.step_by_step.stages.norms import columns_of, norm_stage
-from viz.pages.step_by_step.stages.source import assigning, calling, tapping
+from viz.pages.step_by_step.stages.norms import norm_stage
+from viz.pages.step_by_step.stages.source import assigning, calling, tapping, whole
 from viz.pages.step_by_step.stages.stage import ALL, COLUMN, ROW, Axis, Matrix, Operand, Stage
 from viz.pages.step_by_step.stages.way import biased, numbered, per_token
 
-JOINT = " The norm sees the numbers of all heads at once; those of this head are shown."
 NOTES = {
     "q": "what each token looks for",
     "k": "what each token offers to be found by",
@@ -31,6 +31,8 @@ def projection(head: Head, letter: str) -> Iterator[Stage]:
     yield _projected(head, letter, number_)
     if head.records(f"{letter}_norm.result"):
         yield _normed(head, letter, number_)
+        if _is_joint(head, letter):
+            yield _split(head, letter, number_)
     if head.records(f"{letter}_unrotated"):
         yield _turned(head, letter, number_)
 
@@ -41,16 +43,17 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
     names = [f"{letter}_norm.input", f"{letter}_unrotated", letter]
     recorded = next(name for name in names if head.records(name))
     read, tokens = (head.x, head.queries) if letter == "q" else (head.memory, head.keys)
-    part = columns_of(way, number_)
-    is_joint = config.query_key_norm == "across_heads" and recorded.endswith("norm.input")
-    shown = (0, slice(None), part) if is_joint else (0, number_)
+    is_joint = _is_joint(head, letter)
+    part = slice(None) if is_joint else _columns(head, number_)
+    shown = (0,) if is_joint else (0, number_)
     values = way.record(f"{head.path}.{recorded}", *shown)
+    dimensions = numbered("dimension", values.shape[1])
     weight = f"{head.path}.w_{letter}.weight"
     matrix = Matrix(
         f"W_{letter.upper()}",
         way.weight(weight, part).T,
         numbered("dimension", config.d_model),
-        numbered("dimension", config.d_head),
+        dimensions,
         path=weight,
     )
     upper, bias = letter.upper(), f"{head.path}.w_{letter}.bias"
@@ -61,32 +64,34 @@ def _projected(head: Head, letter: str, number_: int) -> Stage:
     sizes = np.linalg.norm(values, axis=1)
     at = int(sizes.argmax())
     token = quoted(tokens.labels[at])
-    function = MultiHeadAttention.forward if letter == "q" else MultiHeadAttention._keys_and_values
+    function = _function(letter)
     code = [tapping(function, recorded)] if "norm" not in recorded else []
     if letter != "v":
         code.insert(0, assigning(function, letter))
     return head.stage(
         letter,
-        f"{called} of head {number_}" + (" of the keys and values" if number_ != head.number else ""),
+        f"{called} of all heads"
+        if is_joint
+        else f"{called} of head {number_}" + (" of the keys and values" if number_ != head.number else ""),
         recorded,
         formula=rf"{upper} = {reads} W^{upper}{said}, \quad d_\text{{head}} = {config.d_head}",
-        shape=(*SHAPES[letter][::2], "H d_head") if is_joint else SHAPES[letter],
+        shape=_joint_shape(letter) if is_joint else SHAPES[letter],
         part=shown,
         operands=[
             Operand(replace(read, name=reads, rows=tokens), ROW),
             Operand(matrix, COLUMN, "×"),
-            *biased(way, bias, part, COLUMN, numbered("dimension", config.d_head)),
+            *biased(way, bias, part, COLUMN, dimensions),
         ],
         result=per_token(upper, values, tokens, f"{head.path}.{recorded}"),
         code=code,
-        notice=f"A row of {upper} is {NOTES[letter]}: {config.d_head} numbers, each a sum of "
+        notice=f"A row of {upper} is {NOTES[letter]}: {values.shape[1]} numbers, each a sum of "
         f"{config.d_model} products. The matrix is learned and the same for every token.{of} The longest row "
         f"is that of {token}, {number(float(sizes[at]), 2)}.",
     )
 
 
 def _normed(head: Head, letter: str, number_: int) -> Stage:
-    what = {"q": "queries", "k": "keys"}[letter]
+    what, is_joint = {"q": "queries", "k": "keys"}[letter], _is_joint(head, letter)
     stage = norm_stage(
         head.way,
         f"{head.path}.{letter}_norm",
@@ -95,14 +100,57 @@ def _normed(head: Head, letter: str, number_: int) -> Stage:
         name=f"{head.name.removesuffix('_attn')}-{letter}-norm",
         title=f"A norm for the {what}",
         tokens=head.queries if letter == "q" else head.keys,
-        part=(0, number_),
+        part=(0,) if is_joint else (0, number_),
         note=f" So no score can grow by long {what} alone."
-        + (JOINT if head.way.config.query_key_norm == "across_heads" else ""),
+        + (" A row has the numbers of all heads." if is_joint else ""),
     )
+    if is_joint:
+        return replace(stage, shape=_joint_shape(letter))
     # The next stage's name and path for the same numbers.
     following = f"{letter}_unrotated" if head.records(f"{letter}_unrotated") else letter
     path = f"{head.path}.{following}"
     return replace(stage, path=path, result=replace(stage.result, name=letter.upper(), path=path))
+
+
+def _is_joint(head: Head, letter: str) -> bool:
+    """True for queries or keys that are normed before they are split into heads."""
+    return letter != "v" and head.way.config.query_key_norm == "across_heads"
+
+
+def _function(letter: str) -> Callable[..., Any]:
+    """The function that computes queries, or keys and values."""
+    return MultiHeadAttention.forward if letter == "q" else MultiHeadAttention._keys_and_values
+
+
+def _joint_shape(letter: str) -> tuple[str, ...]:
+    batch, _, length, _ = SHAPES[letter]
+    return batch, length, "H d_head" if letter == "q" else "H_kv d_head"
+
+
+def _columns(head: Head, number_: int) -> slice:
+    d_head = head.way.config.d_head
+    return slice(number_ * d_head, (number_ + 1) * d_head)
+
+
+def _split(head: Head, letter: str, number_: int) -> Stage:
+    """One head's part of normed queries or keys."""
+    normed, tokens = f"{head.path}.{letter}_norm.result", head.queries if letter == "q" else head.keys
+    whole_rows, own = head.way.record(normed, 0), _columns(head, number_)
+    recorded = f"{letter}_unrotated" if head.records(f"{letter}_unrotated") else letter
+    what = {"q": "queries", "k": "keys"}[letter]
+    return head.stage(
+        f"{letter}-split",
+        f"The {what} of head {number_}",
+        recorded,
+        formula=rf"{letter.upper()}_{{:,\,{own.start} : {own.stop}}}",
+        shape=SHAPES[letter],
+        part=(0, number_),
+        operands=[Operand(per_token(letter.upper(), whole_rows, tokens, normed), ROW, "columns of")],
+        result=per_token(letter.upper(), whole_rows[:, own], tokens, f"{head.path}.{recorded}"),
+        code=[whole(MultiHeadAttention.split_heads), tapping(_function(letter), recorded)],
+        notice=f"Head {number_} has columns {own.start} to {own.stop - 1}. The norm before saw the numbers "
+        "of all heads at once, so each head's length depends on the others.",
+    )
 
 
 def _turned(head: Head, letter: str, number_: int) -> Stage:
@@ -119,7 +167,7 @@ def _turned(head: Head, letter: str, number_: int) -> Stage:
         Matrix(name, values.numpy(), tokens, pairs, path=f"{way.stack}.{name}")
         for name, values in (("cos", angles.cos), ("sin", angles.sin))
     )
-    function = MultiHeadAttention.forward if letter == "q" else MultiHeadAttention._keys_and_values
+    function = _function(letter)
     upper, last = letter.upper(), len(x) - 1
     moved = float(np.linalg.norm(turned[last] - x[last]))
     based = f" The base of this layer's wavelengths is {base:g}." if config.position_bases else ""
