@@ -7,14 +7,18 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, SupportsIndex, cast
 
-from headlight.foreign import Layers, Tokens, pretty, unusual_rows, view_pair, view_several, view_single
+from IPython.display import HTML
+
+from headlight.foreign.bertviz import is_position, returned_page, takes_bertviz_calls
+from headlight.foreign.layers import Layers, unclear_axis
+from headlight.foreign.tokens import Tokens, pretty
+from headlight.foreign.views import unusual_rows, view_attention, view_pair
 from headlight.runs import Batch, Run
 from headlight.widget import AttentionWidget, Look, View
 from transformer.analysis.attention_maps import Attention
-from transformer.model.trace import Stack
-from viz.viewer.choice import MEASURES
+from viz.viewer.choice import MEASURES, read_choice
 from viz.viewer.sides import foreign_side
 from viz.viewer.viewer_run import ViewerRun, view_run, view_sentence
 
@@ -64,10 +68,11 @@ def show(
     return AttentionWidget(viewed, name, theme, chosen)
 
 
+@takes_bertviz_calls
 def show_attention(
     weights: Layers = None,
     query_tokens: Tokens | None = None,
-    key_tokens: Tokens | int | None = None,
+    key_tokens: Tokens | SupportsIndex | None = None,
     *,
     encoder_attention: Layers = None,
     decoder_attention: Layers = None,
@@ -76,7 +81,7 @@ def show_attention(
     decoder_tokens: Tokens | None = None,
     attention: Layers = None,
     tokens: Tokens | None = None,
-    sentence_b_start: int | None = None,
+    sentence_b_start: SupportsIndex | None = None,
     prettify_tokens: bool = True,
     layer: int | None = None,
     head: int | None = None,
@@ -86,14 +91,21 @@ def show_attention(
     view: View = "head",
     theme: Look = "auto",
     display_mode: Literal["light", "dark"] | None = None,
-) -> AttentionWidget:
+    html_action: Literal["view", "return"] = "view",
+) -> AttentionWidget | HTML:
     """Show the attention of any model, interactively; displayed as the last line of a cell.
 
     ``headlight.show_attention(outputs.attentions, tokens)`` is all it takes: calls of ``bertviz.head_view``
-    and ``bertviz.model_view`` work under this name.
+    and ``bertviz.model_view`` work under this name, with their arguments by name or by position.
+
+    What ``generate(output_attentions=True, return_dict_in_generate=True)`` returns by step is joined to one
+    matrix per head: ``headlight.show_attention(output.attentions, tokens)``, or with an encoder
+    ``headlight.show_attention(output, encoder_tokens=..., decoder_tokens=...)``. The last token may be among
+    the tokens, although the model wrote it and never read it. With beams, pass the whole output.
 
     Args:
-        weights: by layer, (1, H, Q, K) or (H, Q, K), as transformers returns them: tensors or arrays.
+        weights: by layer, (1, H, Q, K) or (H, Q, K), as transformers returns them: tensors or arrays; those
+            of the steps of ``generate``, by step and layer; or a whole output that has them.
         query_tokens: Q tokens.
         key_tokens: K tokens; by default the query tokens. A number is taken as `sentence_b_start`, which
             is BertViz's argument in this position.
@@ -102,27 +114,36 @@ def show_attention(
         attention, tokens: BertViz's names for `weights` and `query_tokens`.
         sentence_b_start: position of the second of two sentences: the attention within each sentence and from
             one to the other can then be chosen too.
-        prettify_tokens: show GPT-2's tokens as the text that they spell, with "▁" for a space.
+        prettify_tokens: show tokens in GPT-2's alphabet as the text that they spell, with "▁" for a space.
         layer, head: the initial selection.
         heads, include_heads: the heads whose lines are drawn initially; the others can be added.
         include_layers: the first of these is selected initially; the others can be chosen too.
         view: "head" is one head as a matrix, "layer" all heads of its layer, "map" their lines, "token" every
             head from one token.
         theme, display_mode: "light", "dark", or "auto" to follow the notebook.
+        html_action: "return" returns a page that needs no server, as an ``IPython.display.HTML`` whose
+            ``data`` can be written to a file.
 
     Raises:
         TypeError, ValueError: the weights are not attention weights, or the tokens don't match them.
     """
-    if isinstance(key_tokens, int):
-        key_tokens, sentence_b_start = None, key_tokens
-    run = _viewed_attention(
-        weights if weights is not None else attention,
-        (query_tokens if query_tokens is not None else tokens, key_tokens),
-        {"encoder": encoder_attention, "decoder": decoder_attention, "cross": cross_attention},
+    keys = None if is_position(key_tokens) else cast(Tokens | None, key_tokens)
+    if is_position(key_tokens):
+        sentence_b_start = key_tokens
+    given = weights if weights is not None else attention
+    several: dict[Attention, Layers] = {
+        "encoder": encoder_attention,
+        "decoder": decoder_attention,
+        "cross": cross_attention,
+    }
+    run = view_attention(
+        given,
+        (query_tokens if query_tokens is not None else tokens, keys),
+        several,
         {"encoder": encoder_tokens, "decoder": decoder_tokens},
     )
-    if note := unusual_rows(run):
-        warnings.warn(note, stacklevel=2)
+    for note in filter(None, (*map(unclear_axis, (given, *several.values())), unusual_rows(run))):
+        warnings.warn(note, stacklevel=3)
     if prettify_tokens:
         sides = {name: foreign_side(pretty(side.tokens)) for name, side in run.sides.items()}
         run = replace(run, sides=sides)
@@ -130,21 +151,13 @@ def show_attention(
         run = view_pair(run, sentence_b_start)
     lines = heads if heads is not None else include_heads
     chosen = _first_selection(layer, include_layers, head, lines) | {"view": view}
-    return AttentionWidget(run, "attention from elsewhere", display_mode or theme, chosen)
-
-
-def _viewed_attention(
-    single: Layers,
-    tokens: tuple[Tokens | None, Tokens | None],
-    several: Mapping[Attention, Layers],
-    sides: Mapping[Stack, Tokens | None],
-) -> ViewerRun:
-    """One attention, or the attentions of an encoder and a decoder, each with its tokens."""
-    if all(layers is None for layers in several.values()):
-        return view_single(single, *tokens)
-    if single is not None:
-        raise ValueError("Pass one attention, or those of an encoder and a decoder by their names, not both.")
-    return view_several(several, sides)
+    widget = AttentionWidget(run, "attention from elsewhere", display_mode or theme, chosen)
+    match html_action:
+        case "view":
+            return widget
+        case "return":
+            return returned_page(run, read_choice(widget.choice, run))
+    raise ValueError(f'There is no html_action {html_action!r}: choose "view" or "return".')
 
 
 def _first_selection(

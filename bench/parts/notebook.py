@@ -20,7 +20,7 @@ from bench.parts.app import encoder_attention
 from bench.peers.bertviz_page import BertvizView, ViewName, bertviz_view
 from bench.sentences import D_MODELS, random_attention
 from bench.setting import Setting
-from headlight.foreign import view_single
+from headlight.foreign.views import view_single
 from viz.theme import palette
 from viz.viewer.choice import default_choice
 from viz.viewer.frames import MAX_SHORT, run_frame, update_frame

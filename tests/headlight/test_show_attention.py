@@ -9,9 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 import headlight
-from tests.headlight.widgets import HEADS, KEYS, QUERIES, answers, layers, shown, tokens, weights
+from tests.headlight.widgets import (
+    ENCODER_DECODER,
+    HEADS,
+    KEYS,
+    QUERIES,
+    answers,
+    layers,
+    shown,
+    tokens,
+    weights,
+)
 from tests.viz.mounted import unpack_frame
 
 HOSTILE = "</td><script>alert(1)</script>"
@@ -25,6 +36,7 @@ FORMS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The first axis was read as 3 heads")
 @pytest.mark.parametrize("form", FORMS)
 def test_weights_may_have_any_form_that_libraries_give_them(form: str) -> None:
     widget = headlight.show_attention(FORMS[form](), tokens(QUERIES))
@@ -41,18 +53,18 @@ def test_half_precision_is_shown_as_it_is(dtype: torch.dtype) -> None:
 
 
 def test_one_layer_is_a_list_of_one_too() -> None:
-    np.testing.assert_array_equal(
-        shown(headlight.show_attention(layers(1)[0][0], tokens(QUERIES))), layers(1)[0]
-    )
+    one_head = layers(1)[0][0, :1]
+    for given in (one_head, one_head[0]):
+        np.testing.assert_array_equal(shown(headlight.show_attention(given, tokens(QUERIES)))[0], one_head)
 
 
 def test_what_is_shown_does_not_change_with_the_array_that_was_given() -> None:
-    given = [layer[0] for layer in layers(1, 70, 70)]
+    given = layers(1, 70, 70)
     widget = headlight.show_attention(given, tokens(70))
     kept = given[0].copy()
     given[0][:] = 0
     (answer,) = answers(widget, {"fetch": ["head:encoder:0:1"]})
-    np.testing.assert_array_equal(unpack_frame(answer)[1]["head:encoder:0:1/weights"], kept[1])
+    np.testing.assert_array_equal(unpack_frame(answer)[1]["head:encoder:0:1/weights"], kept[0, 1])
 
 
 def test_queries_and_keys_may_be_different_tokens() -> None:
@@ -71,74 +83,11 @@ def test_causal_attention_is_recognised() -> None:
     assert [(attn["name"], attn["causal"]) for attn in data["attentions"]] == [("decoder", True)]
 
 
-ENCODER_DECODER = {
-    "encoder_attention": layers(2, KEYS, KEYS),
-    "decoder_attention": layers(3, QUERIES, QUERIES),
-    "cross_attention": layers(3, QUERIES, KEYS),
-    "encoder_tokens": tokens(KEYS, "s"),
-    "decoder_tokens": tokens(QUERIES, "t"),
-}
-BERTVIZ_CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], list[str]]] = {
-    "positional": ((layers(), tokens(QUERIES)), {}, ["encoder"]),
-    "by name": ((), {"attention": layers(), "tokens": tokens(QUERIES)}, ["encoder"]),
-    "pair": ((layers(), tokens(QUERIES), 2), {}, ["encoder", "aa", "ab", "ba", "bb"]),
-    "pair by name": (
-        (),
-        {"attention": layers(), "tokens": tokens(QUERIES), "sentence_b_start": 2},
-        ["encoder", "aa", "ab", "ba", "bb"],
-    ),
-    "all options": (
-        (layers(), tokens(QUERIES)),
-        {"prettify_tokens": False, "layer": 1, "heads": [1, 2], "display_mode": "dark"},
-        ["encoder"],
-    ),
-    "some layers and heads": (
-        (layers(), tokens(QUERIES)),
-        {"include_layers": [1], "include_heads": [1, 2]},
-        ["encoder"],
-    ),
-    "encoder and decoder": ((), ENCODER_DECODER, ["encoder", "decoder", "cross"]),
-    "cross alone": (
-        (),
-        {name: value for name, value in ENCODER_DECODER.items() if "tokens" in name or "cross" in name},
-        ["cross"],
-    ),
-}
-
-
-@pytest.mark.parametrize("call", BERTVIZ_CALLS)
-def test_calls_of_bertviz_work(call: str) -> None:
-    given, options, expected = BERTVIZ_CALLS[call]
-    widget = headlight.show_attention(*given, **options)
-    data, _ = unpack_frame(widget.frame)
-    assert [attn["name"] for attn in data["attentions"]] == expected
-    if "heads" in options or "include_heads" in options:
-        assert (widget.choice["layer"], widget.choice["head"], widget.choice["heads"]) == (1, 1, (1, 2))
-
-
-def test_two_sentences_can_be_looked_at_by_themselves() -> None:
-    _, arrays = unpack_frame(headlight.show_attention(layers(), tokens(QUERIES), sentence_b_start=2).frame)
-    whole = np.concatenate(layers())
-    np.testing.assert_array_equal(arrays["weights:ab/values"], whole[:, :, :2, 2:])
-    np.testing.assert_array_equal(arrays["weights:ba/values"], whole[:, :, 2:, :2])
-    causal = [np.tril(layer) / np.tril(layer).sum(-1, keepdims=True) for layer in layers()]
-    data, _ = unpack_frame(headlight.show_attention(causal, tokens(QUERIES), 2).frame)
-    assert [attn["name"] for attn in data["attentions"]] == ["decoder", "aa", "ba", "bb"]
-
-
-@pytest.mark.parametrize(
-    "given, expected",
-    [
-        (["Ġthe", "Ġca", "fÃ©", "<|endoftext|>"], ["▁the", "▁ca", "fé", "<|endoftext|>"]),
-        (["▁the", "cat", "Ġ"], ["▁the", "cat", "Ġ"]),
-        (["the", "##s", "[SEP]"], ["the", "##s", "[SEP]"]),
-    ],
-)
-def test_tokens_are_shown_as_ours_are(given: list[str], expected: list[str]) -> None:
-    values = weights(1, HEADS, len(given), len(given))
-    for pretty in (True, False):
-        data, _ = unpack_frame(headlight.show_attention([values], given, prettify_tokens=pretty).frame)
-        assert data["sides"]["encoder"]["tokens"] == (expected if pretty else given)
+def changed(cells: tuple[Any, ...], value: float) -> NDArray[np.float32]:
+    """Weights (1, H, Q, K) with another value in some cells of (H, Q, K)."""
+    given = layers(1)[0]
+    given[0][cells] = value
+    return given
 
 
 REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
@@ -148,17 +97,60 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "two sentences": (
         ([weights(2, HEADS, QUERIES, QUERIES)], tokens(QUERIES)),
         {},
-        r"Layer 0 of attention has 2 sentences: pass one, such as \[layer\[0\] for layer in",
+        r"Layer 0 of attention has 2 sentences: pass one without its padding, .*\[layer\[:1, :, :n, :n\]",
     ),
-    "one head": ((list(weights(HEADS, QUERIES, QUERIES)), tokens(QUERIES)), {}, r"shape \(5, 5\)"),
-    "generate": (([tuple(layers())], tokens(QUERIES)), {}, "is a tuple of tensors: pass one step"),
+    "no heads": (
+        (list(weights(HEADS, QUERIES, QUERIES)), tokens(QUERIES)),
+        {},
+        r"shape \(5, 5\), without heads.*average_attn_weights=False",
+    ),
+    "a whole output without attentions": (
+        ({"last_hidden_state": layers()}, tokens(QUERIES)),
+        {},
+        "no attentions, only last_hidden_state: .*output_attentions=True",
+    ),
+    "a whole output as a tuple": (
+        ((layers()[0][0], tuple(layers())), tokens(QUERIES)),
+        {},
+        r"a tuple with tuples in it, as a model's whole output: .* outputs\[-1\]",
+    ),
+    "a whole output by the name of a part": (
+        (),
+        {"encoder_attention": {"encoder_attentions": layers()}, "encoder_tokens": tokens(QUERIES)},
+        "encoder_attention is a whole output: pass its encoder_attentions",
+    ),
+    "one layer of None": (
+        ([*layers(1), None], tokens(QUERIES)),
+        {},
+        r"Layer 1 of attention is None: .*Leave it out: \[layer for layer in attention if layer is not",
+    ),
+    "a text in place of weights": (([["a"]], tokens(QUERIES)), {}, "is a str: it has to be a tensor"),
     "layers of two sizes": (
         ([*layers(1), *layers(1, 4, 4)], tokens(QUERIES)),
         {},
         r"different shapes \(heads, queries, keys\): \[\(3, 4, 4\), \(3, 5, 5\)\]",
     ),
-    "NaN": (([np.full((1, HEADS, QUERIES, QUERIES), np.nan)], tokens(QUERIES)), {}, "not finite"),
-    "tokens too few": ((layers(), tokens(4)), {}, "There are 4 tokens for 5 queries"),
+    "NaN everywhere": (
+        ([np.full((1, HEADS, QUERIES, QUERIES), np.nan)], tokens(QUERIES)),
+        {},
+        "not finite: every row is NaN, as after an overflow in half precision",
+    ),
+    "NaN in a row": (
+        ([changed((slice(None), 2), np.nan)], tokens(QUERIES)),
+        {},
+        "not finite: the row of query 2 is NaN. It may attend to no key, .* cut the padding .*nan_to_num",
+    ),
+    "NaN in a cell": (
+        ([changed((1, 2, 3), np.nan)], tokens(QUERIES)),
+        {},
+        "not finite: the first one is in head 1, query 2, key 3",
+    ),
+    "masked scores": (([changed((1, 2, 3), -np.inf)], tokens(QUERIES)), {}, "-inf is that of scores after"),
+    "tokens too few": (
+        (layers(), tokens(4)),
+        {},
+        "There are 4 tokens for 5 queries. If the others are padding, cut them from the weights too",
+    ),
     "no tokens": ((layers(),), {}, "There are no tokens: pass the 5 tokens of the queries"),
     "a text": ((layers(), "a b c"), {}, "must be a list of tokens"),
     "ids": ((layers(), [3, 1, 4, 1, 5]), {}, "convert_ids_to_tokens"),
@@ -180,6 +172,31 @@ def test_what_can_not_be_shown_is_refused_with_what_to_do(case: str) -> None:
     given, options, told = REFUSED[case]
     with pytest.raises((TypeError, ValueError), match=told):
         headlight.show_attention(*given, **options)
+
+
+def test_a_first_axis_that_may_be_a_batch_is_shown_as_heads_and_noted() -> None:
+    with torch.no_grad():
+        _, averaged = torch.nn.MultiheadAttention(6, 2)(*[torch.zeros(QUERIES, 3, 6)] * 3)
+    assert averaged.shape == (3, QUERIES, QUERIES)
+    with pytest.warns(
+        UserWarning, match="first axis was read as 3 heads.*average_attn_weights=False"
+    ) as noted:
+        headlight.show_attention([averaged], tokens(QUERIES))
+    assert noted[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        headlight.show_attention([averaged[:1]], tokens(QUERIES))
+        headlight.show_attention(averaged[0], tokens(QUERIES))
+
+
+def test_advice_for_a_padded_batch_and_for_rows_of_nan_works() -> None:
+    n = 3
+    attention = [torch.tensor(weights(2, HEADS, QUERIES, n))]
+    attention = [torch.nn.functional.pad(layer, (0, QUERIES - n)) for layer in attention]
+    shown_part = shown(headlight.show_attention([layer[:1, :, :n, :n] for layer in attention], tokens(n)))
+    np.testing.assert_array_equal(shown_part, attention[0][:1, :, :n, :n])
+    nan = torch.tensor(changed((slice(None), 0), np.nan))
+    assert (shown(headlight.show_attention([torch.nan_to_num(nan)], tokens(QUERIES)))[0, :, 0] == 0).all()
 
 
 def test_rows_that_do_not_sum_to_1_are_shown_and_noted() -> None:

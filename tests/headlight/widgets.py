@@ -38,3 +38,13 @@ def tokens(count: int, name: str = "t") -> list[str]:
 def layers(n_layers: int = 2, queries: int = QUERIES, keys: int = QUERIES) -> list[NDArray[np.float32]]:
     """Weights as transformers returns them, (1, H, Q, K) per layer."""
     return [weights(1, HEADS, queries, keys, seed=seed) for seed in range(n_layers)]
+
+
+ENCODER_DECODER = {
+    "encoder_attention": layers(2, KEYS, KEYS),
+    "decoder_attention": layers(3, QUERIES, QUERIES),
+    "cross_attention": layers(3, QUERIES, KEYS),
+    "encoder_tokens": tokens(KEYS, "s"),
+    "decoder_tokens": tokens(QUERIES, "t"),
+}
+"""The three attentions of an encoder and a decoder of unequal depths and lengths, and their tokens."""

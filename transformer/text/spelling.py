@@ -17,9 +17,15 @@ _BYTES = {chr(byte): byte for byte in _SHOWN} | {chr(256 + n): byte for n, byte 
 
 def byte_of_character(token: str) -> bytes:
     """The bytes that a token in GPT-2's alphabet spells; UTF-8 for a token outside it."""
+    spelled = bytes_in_alphabet(token)
+    return token.encode() if spelled is None else spelled
+
+
+def bytes_in_alphabet(token: str) -> bytes | None:
+    """The bytes that a token in GPT-2's alphabet spells; None for a token outside it."""
     if all(character in _BYTES for character in token):
         return bytes(_BYTES[character] for character in token)
-    return token.encode()
+    return None
 
 
 def legible(spelled: bytes) -> str:

@@ -1,0 +1,1 @@
+"""Attention that another library computed: tensors or arrays, prepared for the viewer."""
