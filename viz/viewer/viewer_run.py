@@ -257,7 +257,7 @@ def _vectors(
             (f"{name}_unnormed", f"{name}_norm.input"),
         ):
             tensor = trace.get(f"{record.path}.{path}")  # (B, H or fewer, T, d_head)
-            if tensor is not None:
+            if tensor is not None and tensor.dim() == 4:  # not that of a norm across heads
                 found[earlier] = tensor[sentence, own]
     bias = trace.get(f"{record.path}.position_bias")  # (1, H, Q, K)
     if bias is not None:

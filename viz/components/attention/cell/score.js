@@ -123,7 +123,7 @@ export function differences(facts, { rotated, normed }) {
   if (attn.formula.includes("+ b")) {
     notes.push([
       symbol("b"),
-      ` is what this head learned to add for a key ${distance(key - query)}, whatever the tokens are.`,
+      ` is what this head adds for a key ${distance(key - query)}, whatever the tokens are.`,
     ]);
   }
   if (attn.scale === 1)
