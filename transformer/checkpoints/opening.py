@@ -18,6 +18,7 @@ from torch import Tensor
 
 from transformer.checkpoints.folder import open_folder
 from transformer.checkpoints.importing.family import StandIn
+from transformer.checkpoints.importing.low_rank import numbers_of
 from transformer.checkpoints.importing.mapping import WeightPlan, joined
 from transformer.checkpoints.importing.recognition import (
     ImportPlan,
@@ -201,7 +202,7 @@ def compare_ties(copies: Iterable[TiedKey], tensors: Iterable[StoredTensor]) -> 
 
 def _stored(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Tensor]]:
     for assignment in plan.assignments:
-        numbers = joined([map_tensor(part).to(torch.float32) for part in assignment.parts])
+        numbers = joined([numbers_of(part).to(torch.float32) for part in assignment.parts])
         yield from zip(assignment.names, assignment.transform(numbers, model.config), strict=True)
 
 

@@ -52,13 +52,13 @@ class ForeignConfig:
         self._read: set[str] = set()
 
     @classmethod
-    def of(cls, raw: RawCheckpoint) -> ForeignConfig | None:
-        """The checkpoint's config.json; None without one.
+    def of(cls, raw: RawCheckpoint, name: str = "config.json") -> ForeignConfig | None:
+        """The checkpoint's config.json, or another file; None without one.
 
         Raises:
             CheckpointError: when it is not a JSON object.
         """
-        return cls(raw.json("config.json")) if "config.json" in raw.texts else None
+        return cls(raw.json(name), name) if name in raw.texts else None
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
 from transformer.checkpoints.importing.left_out import HEAD, task_heads
+from transformer.checkpoints.importing.low_rank import check_tied
 from transformer.checkpoints.importing.nearest_names import nearest, shape_text
 from transformer.checkpoints.importing.report import KeyProblem, KeyReport, TiedKey, UnusedKey
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
@@ -95,6 +96,7 @@ class _Planner:
         )
         for match in matches:
             self._assign(match)
+        check_tied(self._tied_parts(matches))
         missing = list(self._missing())
         used = {part.name for match in matches for part in match.parts}
         # A family may give one tensor several names; report each tensor once.
@@ -111,6 +113,11 @@ class _Planner:
             tied=tuple(self.copies),
         )
         return self.result
+
+    def _tied_parts(self, matches: Iterable[Assignment]) -> Iterator[StoredTensor]:
+        """Stored tensors of weights that the model ties, with copies of them."""
+        tied = {*self.tied, *self.tied.values()}
+        return (part for match in matches if not tied.isdisjoint(match.names) for part in match.parts)
 
     def _explain_heads(self, used: set[str]) -> None:
         """Move heads for other tasks from the unexpected tensors to the unused ones."""

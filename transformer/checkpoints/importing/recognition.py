@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.generation import generation_settings
+from transformer.checkpoints.importing.adapters import merge, without_adapters
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
@@ -97,8 +98,10 @@ def described(
     """
     # What is left out is known only once names are compared.
     known = {name: answer for name, answer in answers.items() if name != LEFT_OUT}
-    family, draft = _begin(recognise(raw), known)
+    adapted = without_adapters(raw)
+    family, draft = _begin(recognise(adapted.raw), known)
     _ask_weights(draft)
+    merge(draft, adapted)
     family.read_config(draft)
     config = draft.finish()
     _check_cost(config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +15,7 @@ from transformer.checkpoints.reading.formats.torch_file import read_torch
 from transformer.checkpoints.reading.formats.unread import HEAD_BYTES, describe
 from transformer.checkpoints.reading.formats.zip_file import ZIP_MAGIC, check_crc
 from transformer.checkpoints.reading.limits import Limits, check_count
-from transformer.checkpoints.reading.raw import Block, RawCheckpoint, StoredTensor, Texts, WeightsFile
+from transformer.checkpoints.reading.raw import BESIDE, Block, RawCheckpoint, StoredTensor, Texts, WeightsFile
 from transformer.checkpoints.reading.regular_file import RegularFile, named, open_regular_file
 from transformer.errors import CheckpointError, shown
 
@@ -67,15 +67,19 @@ def read_contents(path: Path, limits: Limits, wanted: str = "") -> Contents:
         raise CheckpointError(
             f"{named(path)} can't be read ({error.strerror}): check that you may read it."
         ) from error
-    _check_size(folder.weights, limits)
+    adapters = () if folder.adapter is None else (folder.adapter,)
+    _check_size((*folder.weights, *adapters), limits)
     files = []
-    for weights in folder.weights:
+    for weights in (*folder.weights, *adapters):
         try:
-            files.append(_read_file(weights, limits, wanted))
+            file = _read_file(weights, limits, wanted)
         except CheckpointError as error:
             raise CheckpointError(f"{named(weights)} {error}") from error
+        if weights in adapters:
+            file = replace(file, tensors={BESIDE + name: view for name, view in file.tensors.items()})
+        files.append(file)
     _check_homes(path, folder, files, limits)
-    form = f"{files[-1].format}{' shards' if folder.homes else ''}"
+    form = f"{files[0].format}{' shards' if folder.homes else ''}"
     return Contents(path, folder.format or form, tuple(files), folder.texts)
 
 

@@ -31,12 +31,15 @@ TOKENIZER_TEXTS = (
     "target_vocab.json",
     "merges.txt",
 )
+ADAPTER_CONFIG = "adapter_config.json"
+"""Settings of an adapter that the library PEFT saved."""
 MAPPING = "headlight-map.yaml"
 """A user's mapping file for an unknown layout: see `importing.families.own_layout`."""
 TEXTS = (
     "config.json",
     "params.json",
     "generation_config.json",
+    ADAPTER_CONFIG,
     *TOKENIZER_TEXTS,
     "vocabulary.json",
     MAPPING,
@@ -50,12 +53,15 @@ BINARIES = ("source.spm", "target.spm", "spiece.model", "sentencepiece.bpe.model
 WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Hugging Face's weights files, in order of preference; NAME.index.json lists shards."""
 
+ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
+"""Files in which PEFT saves an adapter, in order of preference."""
+
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".npz")
 _SAVED_MODEL = "saved_model.pb"
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _MAX_NAMES = 10_000
 _LARGEST_TEXTS = {
-    **dict.fromkeys(("config.json", "params.json", "generation_config.json"), 2**20),
+    **dict.fromkeys(("config.json", "params.json", "generation_config.json", ADAPTER_CONFIG), 2**20),
     MAPPING: 2**16,
 }
 """Size limits in bytes for settings files; vocabularies may use the rest of the budget for small files."""
@@ -72,12 +78,14 @@ class FolderFiles:
         weights: the weights files, in order.
         homes: tensor name -> its file according to the index; empty without an index.
         texts: the small files.
+        adapter: the file of an adapter next to the weights; None without one.
     """
 
     format: str
     weights: tuple[Path, ...]
     homes: Mapping[str, Path]
     texts: Texts
+    adapter: Path | None
 
 
 def look_into(folder: Path, limits: Limits) -> FolderFiles:
@@ -92,7 +100,8 @@ def look_into(folder: Path, limits: Limits) -> FolderFiles:
     _refuse_code(texts)
     weights, homes = _weights(root, folder, names, limits)
     own = {"config.json", "vocabulary.json"} <= texts.keys() and weights[0].suffix == ".safetensors"
-    return FolderFiles("headlight" if own else "", weights, homes, texts)
+    adapter = next((_inside(root, folder / name) for name in ADAPTERS if name in names), None)
+    return FolderFiles("headlight" if own else "", weights, homes, texts, adapter)
 
 
 def _root(folder: Path) -> Path:
@@ -222,13 +231,14 @@ def _weights(
                 )
             files = {name: _inside(root, folder / name) for name in sorted(set(homes.values()))}
             return tuple(files.values()), {tensor: files[name] for tensor, name in homes.items()}
-    if "adapter_config.json" in names:
-        raise CheckpointError(
-            "holds an adapter (LoRA) and not the model that it changes: merge the two and save the result."
-        )
-    found = sorted(name for name in names if name.lower().endswith(SUFFIXES))
+    found = sorted(name for name in names if name.lower().endswith(SUFFIXES) and name not in ADAPTERS)
     if len(found) == 1:
         return (_inside(root, folder / found[0]),), {}
+    if not found and names & {ADAPTER_CONFIG, *ADAPTERS}:
+        raise CheckpointError(
+            "holds an adapter (LoRA) and not the model that it changes: put its files into that model's "
+            "folder, and answer adapter=merge, or merge the two and save the result."
+        )
     raise CheckpointError(_no_weights(found, names))
 
 

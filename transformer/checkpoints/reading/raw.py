@@ -16,6 +16,9 @@ from transformer.errors import CheckpointError
 LAYER_NUMBER = "(0|[1-9][0-9]{0,4})"
 """Regular expression for a layer's number in a tensor name."""
 
+BESIDE = "adapter_model/"
+"""Prefix to the names of tensors from an adapter's file next to the model's weights."""
+
 Texts = Mapping[str, str | bytes]
 """A folder's small files: name -> content."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ from transformer.checkpoints.importing.report import ImportReport
 from transformer.checkpoints.opening import open_model
 from transformer.errors import CheckpointError
 
-SIZES = {
+SIZES: dict[str, Any] = {
     "vocab_size": 37,
     "hidden_size": 20,
     "intermediate_size": 26,
