@@ -1,4 +1,4 @@
-"""Corrupt valid checkpoints at random and read them: each is opened or refused with a reason; none runs code.
+"""Corrupt checkpoints and mapping files at random and read them: each opens or is refused; none runs code.
 
 `make fuzz` tries a million. A failing run prints the command that repeats it alone.
 """
@@ -31,6 +31,8 @@ import torch
 from safetensors.torch import save
 from torch import nn
 
+from transformer.checkpoints.importing.layout.file import text_of
+from transformer.checkpoints.importing.layout.plain_yaml import read_yaml
 from transformer.checkpoints.reading.contents import read_contents, to_checkpoint
 from transformer.checkpoints.reading.limits import MEBIBYTE, UPLOAD_LIMITS
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -38,7 +40,7 @@ from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
 
 Files = Mapping[str, bytes]
-"""The files of a checkpoint by name. A single file is opened directly, several as a folder."""
+"""A checkpoint's files by name, or a mapping file. A single file is opened directly, several as a folder."""
 
 MOST_SECONDS = 5.0
 MOST_MEMORY = 512 * MEBIBYTE
@@ -65,7 +67,7 @@ def fuzz(seed: int, runs: range) -> int:
     opened = 0
     with tempfile.TemporaryDirectory() as place, at_most(MOST_MEMORY):
         marker = Path(place) / "marker"
-        corpus = [*valid(), malicious(marker), inert(marker)]
+        corpus = [*valid(), malicious(marker), inert(marker), tagged(marker)]
         for run in runs:
             try:
                 opened += attempt(broken(corpus, Random(f"{seed} {run}")), Path(place))
@@ -77,7 +79,10 @@ def fuzz(seed: int, runs: range) -> int:
 
 
 def attempt(files: Files, place: Path) -> bool:
-    """Read a checkpoint as the reading process does, and open its tensors; False if it is refused.
+    """Read a checkpoint as the reading process does and open its tensors, or read a mapping file.
+
+    Returns:
+        False if it is refused.
 
     Raises:
         FuzzError: reading took too long, or a tensor's shape differs from its declared shape.
@@ -90,11 +95,10 @@ def attempt(files: Files, place: Path) -> bool:
         for name, content in files.items():
             (chosen / name).write_bytes(content)
         path = chosen / next(iter(files)) if len(files) == 1 else chosen
-        checkpoint = to_checkpoint(read_contents(path, UPLOAD_LIMITS), copies)
-        plain = json.loads(json.dumps(checkpoint.to_plain()))
-        for name, stored in RawCheckpoint.from_plain(plain).tensors.items():
-            if map_tensor(stored).shape != stored.shape:
-                raise FuzzError(f"{name} has another shape than it says")
+        if path.suffix == ".yaml":
+            read_yaml(text_of(path), "The mapping file")
+        else:
+            _open(path, copies)
         opened = True
     except CheckpointError:
         opened = False
@@ -106,8 +110,16 @@ def attempt(files: Files, place: Path) -> bool:
     return opened
 
 
+def _open(path: Path, copies: Path) -> None:
+    checkpoint = to_checkpoint(read_contents(path, UPLOAD_LIMITS), copies)
+    plain = json.loads(json.dumps(checkpoint.to_plain()))
+    for name, stored in RawCheckpoint.from_plain(plain).tensors.items():
+        if map_tensor(stored).shape != stored.shape:
+            raise FuzzError(f"{name} has another shape than it says")
+
+
 def valid() -> Iterator[Files]:
-    """Small checkpoints of each format."""
+    """Small checkpoints of each format, and mapping files."""
     module = nn.Linear(3, 5)
     nn.init.constant_(module.weight, 2.5)  # so that a seed gives the same bytes in every process
     nn.init.constant_(module.bias, -1.5)
@@ -163,6 +175,28 @@ def valid() -> Iterator[Files]:
             **{name: write(shard) for name, shard in zip(names, shards, strict=True)},
         }
 
+    yield {"map.yaml": _MAPPING}
+    yield {
+        "json.yaml": b'{"names": {"w.{}": {"to": ["a", "b"], "rows": 2}}, "config": {"eps": 1e-5, "x": null}}'
+    }
+
+
+_MAPPING = b"""# a comment
+names:
+  layers.{}.attn:  # another
+    by: [transposed, blocks]
+    to:
+      - decoder.layers.{}.self_attn.w_q
+      - 'decoder.layers.{}.self_attn.w_k'
+  "head.weight": {to: generator.weight, by: {scaled: 0.5}}
+config: {n_heads: 4, norm_eps: 1e-5, bias: false, pad_id: ~}
+notes:
+  - when: {has: head.weight}
+    why: >-
+      Two lines
+      of text.
+"""
+
 
 def malicious(marker: Path) -> Files:
     """A file that would create another if unpickled; it must be refused."""
@@ -178,6 +212,12 @@ def inert(marker: Path) -> Files:
     path = b"cpathlib\nPosixPath\n" + _text(str(marker)) + b"\x85R"
     touch = b"cbuiltins\ngetattr\n" + path + _text("touch") + b"\x86R)R"
     return {"inert.pt": _with_pickle(b"}(" + _text("w") + weight + _text("beside") + touch + b"u")}
+
+
+def tagged(marker: Path) -> Files:
+    """A mapping file that would create another file if its tags were followed; it must be refused."""
+    call = f"!!python/object/apply:os.system ['touch {marker}']"
+    return {"tagged.yaml": f"%YAML 1.1\n---\na: &a [{call}]\nb: {{<<: *a, c: *a}}\n---\nd\n".encode()}
 
 
 def _with_pickle(steps: bytes) -> bytes:

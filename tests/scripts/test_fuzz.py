@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
-from scripts.fuzz import Files, FuzzError, attempt, fuzz, inert, malicious, valid
+from scripts.fuzz import Files, FuzzError, attempt, fuzz, inert, malicious, tagged, valid
 
 FEW, MANY = range(1_000), range(1_000, 50_000)
 
@@ -24,7 +25,8 @@ def test_broken_checkpoints(seed: int, runs: range) -> None:
 
 def test_they_were_valid(tmp_path: Path) -> None:
     assert all(attempt(files, tmp_path) for files in valid())
-    assert not attempt(malicious(tmp_path / "marker"), tmp_path)
+    for make in (malicious, tagged):
+        assert not attempt(make(tmp_path / "marker"), tmp_path)
     assert attempt(inert(tmp_path / "marker"), tmp_path)
     assert not (tmp_path / "marker").exists()
 
@@ -40,6 +42,12 @@ def test_they_would_run_something(tmp_path: Path, make: Callable[[Path], Files])
     content = next(iter(make(tmp_path / "marker").values()))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         Trusting(io.BytesIO(archive.read("archive/data.pkl"))).load()
+    assert (tmp_path / "marker").exists()
+
+
+def test_tags_would_run_something(tmp_path: Path) -> None:
+    (content,) = tagged(tmp_path / "marker").values()
+    list(yaml.unsafe_load_all(content.replace(b"<<: *a, ", b"")))
     assert (tmp_path / "marker").exists()
 
 
