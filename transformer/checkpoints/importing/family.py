@@ -36,18 +36,22 @@ class Into:
     Args:
         by: the transform.
         names: ours, with {} for the layer number, in the order in which `by` returns them.
-        joined: whether the tensor is one of several parts, numbered by the last {} in its name; `by`
-            receives the parts stacked by row. Heads are often stored this way.
+        joined: whether the tensor is one of several parts; `by` receives the parts stacked by row. Heads are
+            often stored this way.
+        part: the number of the part; None if the last {} in its name is the number.
     """
 
-    def __init__(self, by: Transform, *names: str, joined: bool = False) -> None:
+    def __init__(self, by: Transform, *names: str, joined: bool = False, part: int | None = None) -> None:
         self.by = by
         self.names = names
         self.joined = joined
+        self.part = part
 
     def renamed(self, *, before: str = "", after: str = "") -> Into:
         """A copy with text added before and after each name."""
-        return Into(self.by, *(before + name + after for name in self.names), joined=self.joined)
+        return Into(
+            self.by, *(before + name + after for name in self.names), joined=self.joined, part=self.part
+        )
 
 
 Renames = Mapping[str, str | Into]
@@ -91,6 +95,7 @@ class Family:
         label: the name that users see.
         matches: whether a checkpoint, without wrapper prefixes, has this layout.
         read_config: fills in the configuration; raises CheckpointError for what our model does not compute.
+            May return the family with other names, where these depend on answers.
         renames: foreign names to ours; None if the names are ours already.
         ignored: foreign names that our model does not need, and why.
         prefixes: prefixes in some models of the family ("bert.", "model."); removed first.
@@ -109,7 +114,7 @@ class Family:
     name: str
     label: str
     matches: Callable[[RawCheckpoint], bool]
-    read_config: Callable[[ConfigDraft], None]
+    read_config: Callable[[ConfigDraft], Family | None]
     renames: Renames | None
     ignored: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -132,13 +132,16 @@ class _Planner:
     def _matches(self) -> Iterator[Assignment]:
         """Stored tensors that have targets in the model; the others are reported."""
         renames, ignored = Patterns(self.renames), Patterns(self.family.ignored)
-        in_parts: dict[tuple[str, ...], dict[int, Assignment]] = {}
+        in_parts: dict[tuple[str, ...], dict[int, Assignment]] = defaultdict(dict)
         for name, stored in self.raw.tensors.items():
             found, reason = renames.find(name), ignored.find(name)
             match = None if found is None else self._match(stored, *found)
             if match is not None and found is not None and any(n in self.shapes for n in match.names):
-                if targets(self.renames[match.pattern]).joined:
-                    in_parts.setdefault((match.pattern, *match.names), {})[int(found[1][-1])] = match
+                into = targets(self.renames[match.pattern])
+                if into.part is not None:
+                    in_parts[match.names][into.part] = match
+                elif into.joined:
+                    in_parts[(match.pattern, *match.names)][int(found[1][-1])] = match
                 else:
                     yield match
             elif reason is not None:

@@ -102,7 +102,7 @@ def described(
     family, draft = _begin(recognise(adapted.raw), known)
     _ask_weights(draft)
     merge(draft, adapted)
-    family.read_config(draft)
+    family = family.read_config(draft) or family
     config = draft.finish()
     _check_cost(config)
     return family, draft, config

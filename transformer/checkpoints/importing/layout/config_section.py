@@ -22,15 +22,18 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "tuple[int, ...]": (tuple,),
 }
 """Types of a field -> types that its value may have; all other fields are text."""
-GROUPS = ("heads", "rotary", "length", "generator", "scores_divided_by")
+GROUPS = (
+    *("rotary", "bases_of_layers", "windows", "generator", "scores_divided_by", "rounded_embedding_scale"),
+)
 """Entries of `config` that fill in several fields."""
 _SPEC = {
     **dict.fromkeys(("key", "present", "bare"), "texts"),
     **dict.fromkeys(("question", "why", "base_key", "part_key", "entry"), "text"),
-    **dict.fromkeys(("power", "times", "minus", "width", "window", "base", "part"), "number"),
+    **dict.fromkeys(("power", "times", "minus", "width", "base", "part"), "number"),
     **dict.fromkeys(("choices", "answers", "bases"), "table"),
-    **dict.fromkeys(("default", "value", "ask", "likely", "usual", "tied", "axis"), "plain"),
-    "when": "table",
+    **dict.fromkeys(("default", "if_null", "value", "ask", "usual", "tied", "axis"), "plain"),
+    **dict.fromkeys(("when", "layers"), "table"),
+    "likely": "any",
 }
 """What an entry that is found, not given, may have, and of which kind."""
 
@@ -61,7 +64,16 @@ class ConfigReader(SectionReader):
             raise self.error(parts["axis"], f"{name}: axis needs a tensor and the number of an axis")
         if "question" in spec and not spec.get("answers"):
             raise self.error(parts["question"], f"{name}: a question needs answers")
+        if isinstance(parts.get("likely", node).value, list):
+            spec["likely"] = [self.likely(name, one) for one in parts["likely"].value]
         return spec | {"when": self.conditions(parts["when"])} if "when" in parts else spec
+
+    def likely(self, name: str, node: Node) -> dict[str, Any]:
+        """An answer that is likely under conditions."""
+        parts = self.dictionary(node, name)
+        if parts.keys() != {"when", "value"}:
+            raise self.error(node, f"{name}: each of several likely answers needs when and value")
+        return {"when": self.conditions(parts["when"]), "value": plain_value(parts["value"])}
 
     def value(self, name: str, node: Node) -> Any:
         """A value of its field's type; sizes that no model can have are rejected."""

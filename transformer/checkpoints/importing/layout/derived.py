@@ -204,14 +204,12 @@ class Derived:
         draft, (q_rows, k_rows) = self.draft, self.rows()
         spec = self.layout.config.get("n_heads")
         width, usual = (
-            (spec[0].get("width", 0), spec[0].get("usual", 0)) if isinstance(spec, list) else (0, 0)
+            (spec[0].get("width", 0), spec[0].get("likely", 0)) if isinstance(spec, list) else (0, 0)
         )
         norm = self.held.shape(f"{self.layer}.self_attn.q_norm.gamma")
-        queries, into = self.held.tensors.get(f"{self.layer}.self_attn.w_q.weight", (None, None))
-        if queries and into and isinstance(into.by, Stored) and into.by.keeps_heads_apart:
-            self._put(
-                "n_heads", draft.length(self.stored(f"{self.layer}.self_attn.w_q.weight"), 0), "axis of heads"
-            )
+        shown_heads = self._heads_by_shape()
+        if shown_heads:
+            self._put("n_heads", shown_heads, "shape of the queries' matrix")
         elif q_rows and norm:
             n_heads = q_rows // max(1, norm[0] or 0)
             self._put("n_heads", n_heads, "width of all heads over the length of q_norm")
@@ -221,6 +219,12 @@ class Derived:
         else:
             self.get("d_model")
             draft.ask_heads(usual, q_rows or 0)
+
+    def _heads_by_shape(self) -> int:
+        queries, into = self.held.tensors.get(f"{self.layer}.self_attn.w_q.weight", (None, None))
+        if queries is None or into is None or not isinstance(into.by, Stored):
+            return 0
+        return into.by.n_heads(queries.shape, self.get("d_model"))
 
     def _head_width(self) -> None:
         n_heads, d_model, (q_rows, _) = self.get("n_heads"), self.get("d_model"), self.rows()
@@ -286,7 +290,9 @@ class Derived:
             self._put("has_generator", True)
             tied = self.one_tensor("generator.weight", self.words())
             self._put("tie_generator", tied, "whether embedding and generator are one tensor")
-        elif not {"has_generator", "tie_generator"} & self.layout.config.keys():
+        elif "has_generator" in self.layout.config:
+            self._put("tie_generator", bool(self.get("has_generator")), "no matrix of its own is stored")
+        elif "tie_generator" not in self.layout.config:
             tied = self.draft.ask(
                 "tie_generator",
                 "Is the embedding also the layer that turns hidden states into words?",

@@ -35,12 +35,15 @@ from transformer.errors import CheckpointError, shown
 
 SECTIONS = (
     *("label", "every", "trait", "kin", "recognise", "likely", "prefixes", "norms", "names", "other_heads"),
-    *("ignored", "config", "only", "refuse", "harmless", "stand_ins", "notes", "variants"),
+    *("ignored", "told_in", "config", "only", "refuse", "harmless", "stand_ins", "notes", "variants"),
 )
 """All sections but `like`, which comes first."""
 STAND_INS = ("zeros", "ones", "drawn")
 OTHER_HEAD = "A head for another task than predicting words; Headlight shows the model below it."
 """Why a classifier's tensors are not needed."""
+
+
+Only = tuple[tuple[Any, ...], str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,11 @@ class Layout:
         recognise: conditions on a checkpoint, as in `conditions`.
         norms: names of gamma and beta in norms, where they aren't weight and bias.
         names: foreign names to ours, as in `family.Renames`, with modules expanded to their weights.
+        told_in: where the configuration is if not in config.json: files of the folder, or values that a
+            trainer saved next to the weights.
         config: the field of TransformerConfig, or one of GROUPS -> a value, or how to find it: a dictionary,
             or a list of them, of which the first whose `when` holds is used.
-        only: attribute of config.json -> (allowed values, why others are refused).
+        only: attribute of config.json -> (allowed values, why others are refused, conditions).
         refuse: (conditions, sentence).
         stand_ins: our weights -> how to fill them if the files lack them.
         variants: (conditions, sections that replace or add to these).
@@ -76,8 +81,9 @@ class Layout:
     norms: Mapping[str, Node] = field(default_factory=dict)
     names: Mapping[str, Into] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
+    told_in: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
-    only: Mapping[str, tuple[tuple[Any, ...], str]] = field(default_factory=dict)
+    only: Mapping[str, Only] = field(default_factory=dict)
     refuse: tuple[tuple[Mapping[str, Any], str], ...] = ()
     harmless: tuple[str, ...] = ()
     stand_ins: Mapping[str, Any] = field(default_factory=dict)
@@ -146,11 +152,14 @@ class _Reader(NamesReader, ConfigReader):
         self.check_names(sections, SECTIONS, "section")
         norms = self.dictionary(sections["norms"], "norms") if "norms" in sections else base.norms
         changes: dict[str, Any] = {"norms": norms}
+        if "ignored" in sections:  # what is ignored here is none of the base's names
+            dropped = self.dictionary(sections["ignored"], "ignored").keys()
+            base = replace(base, names={name: base.names[name] for name in base.names if name not in dropped})
         for name, node in sections.items():
             before = changes.get(name, getattr(base, name, None))
             if name in ("label", "every", "trait", "kin"):
                 changes[name] = self.text(node, name)
-            elif name in ("prefixes", "harmless"):
+            elif name in ("prefixes", "harmless", "told_in"):
                 changes[name] = (*(before or ()), *self.texts(node, name))
             elif name in ("recognise", "likely"):
                 changes[name] = {**(before or {}), **self.conditions(node)}
@@ -190,17 +199,16 @@ class _Reader(NamesReader, ConfigReader):
                 raise self.error(node, f"say why the model does not need {shown(theirs)}")
             yield theirs, node.value
 
-    def only(self, section: Node) -> Iterator[tuple[str, tuple[tuple[Any, ...], str]]]:
-        """Attributes of config.json, their allowed values, and why others are refused."""
+    def only(self, section: Node) -> Iterator[tuple[str, Only]]:
+        """Attributes of config.json, their allowed values, why others are refused, and when."""
         for name, node in self.dictionary(section, "only").items():
             parts = self.dictionary(node, name)
-            if parts.keys() != {"is", "why"}:
+            if parts.keys() - {"when"} != {"is", "why"}:
                 raise self.error(node, f"{shown(name)} needs is (the allowed values) and why")
             allowed = plain_value(parts["is"])
-            yield (
-                name,
-                (tuple(allowed) if isinstance(allowed, list) else (allowed,), self.text(parts["why"], "why")),
-            )
+            when = self.conditions(parts["when"]) if "when" in parts else {}
+            allowed = tuple(allowed) if isinstance(allowed, list) else (allowed,)
+            yield name, (allowed, self.text(parts["why"], "why"), when)
 
     def stand_ins(self, section: Node) -> Iterator[tuple[str, str]]:
         """Names of ours, or their endings, and how to fill them."""

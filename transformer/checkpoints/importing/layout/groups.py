@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transformer.checkpoints.importing.layout import head, questions, rotary, rotary_questions
+from transformer.checkpoints.importing.layout import (
+    head,
+    questions,
+    rotary,
+    rotary_questions,
+    windows,
+)
 from transformer.checkpoints.importing.layout.file import OTHER_HEAD
 
 if TYPE_CHECKING:
     from transformer.checkpoints.importing.layout.reading import Reading
+
+
+_HALVES = {"BF16": "bfloat16", "F16": "float16"}
 
 
 class Group(NamedTuple):
@@ -72,6 +82,24 @@ def _divisor(reading: Reading, spec: Mapping[str, Any]) -> None:
     questions.ask_score_width(reading.draft, spec["answers"], spec.get("why", ""))
 
 
+def _rounded_scale(reading: Reading, spec: Mapping[str, Any]) -> None:
+    """sqrt(d_model) in the precision of the stored embeddings, as Gemma's code computes it."""
+    draft, exact = reading.draft, math.sqrt(reading.get("d_model"))
+    half = _HALVES.get(draft.raw.tensors[reading.derived.embedding()].dtype)
+    rounded = exact if half is None else _rounded(exact, half)
+    if rounded == exact:
+        draft.layout(reading.layout.every, embedding_scale=True)
+    else:
+        why = f"sqrt(d_model), {exact:.5g}, {spec['why']}"
+        draft.put("embedding_scale", rounded, "shapes", why)
+
+
+def _rounded(value: float, dtype: str) -> float:
+    import torch  # imported here because rejected files don't need it
+
+    return torch.tensor(value, dtype=getattr(torch, dtype)).item()
+
+
 GROUPS: Mapping[str, Group] = {
     "rotary": Group(
         frozenset(("position_base", "rotary_dims", "rotary_stretch", "stretch_start", "stretch_full")),
@@ -79,5 +107,8 @@ GROUPS: Mapping[str, Group] = {
     ),
     "generator": Group(frozenset(("has_generator", "tie_generator", "generator_bias")), _generator),
     "scores_divided_by": Group(frozenset(("attention_scale",)), _divisor),
+    "rounded_embedding_scale": Group(frozenset(("embedding_scale",)), _rounded_scale),
+    "windows": Group(frozenset(("attention_windows",)), windows.put_windows),
+    "bases_of_layers": Group(frozenset(("position_bases",)), windows.put_bases),
 }
 """Entry of `config` -> the fields that it fills in, and how."""

@@ -60,7 +60,7 @@ class NamesReader(SectionReader):
             if (
                 isinstance(node.value, dict)
                 and "to" not in node.value
-                and not {"by", "rows"} & node.value.keys()
+                and not {"by", "rows", "part"} & node.value.keys()
             ):
                 at = self.text(node.value["at"], "at") + "." if "at" in node.value else ours
                 yield from self.targets(node, f"{full}.", at)
@@ -72,8 +72,10 @@ class NamesReader(SectionReader):
         """The target of one name."""
         parts = {"to": node} if not isinstance(node.value, dict) else self.dictionary(node, theirs)
         for name, part in parts.items():
-            if name not in ("to", "by", "rows"):
-                raise self.error(part, f"{shown(theirs)} has {shown(name)}: it may have to, by and rows")
+            if name not in ("to", "by", "rows", "part"):
+                raise self.error(
+                    part, f"{shown(theirs)} has {shown(name)}: it may have to, by, rows and part"
+                )
         if "to" not in parts:
             raise self.error(
                 node, f"{shown(theirs)} does not say which of our names it is mapped to (to: ...)"
@@ -89,7 +91,11 @@ class NamesReader(SectionReader):
         n_theirs, n_ours = theirs.count("{}"), max(name.count("{}") for name in names)
         if n_ours > n_theirs:
             raise self.error(node, f"{shown(theirs)} has fewer {{}} than the name that it is mapped to")
-        return Into(Stored(tuple(self.steps(parts, node)), names), *names, joined=n_ours < n_theirs)
+        number = parts["part"].value if "part" in parts else None
+        if not isinstance(number, int | None):
+            raise self.error(parts["part"], f"{shown(theirs)}: part needs the number of the part, from 0 on")
+        joined = n_ours < n_theirs or number is not None
+        return Into(Stored(tuple(self.steps(parts, node)), names), *names, joined=joined, part=number)
 
     def steps(self, parts: Mapping[str, Node], node: Node) -> Iterator[tuple[str, Any]]:
         """The operations after `by`, with their arguments."""
@@ -151,4 +157,4 @@ def _part(into: Into, part: str) -> Into:
     """A parameter of the modules that a module is mapped to."""
     names = tuple(f"{name}.{part}" for name in into.names)
     by = replace(into.by, names=names) if isinstance(into.by, Stored) else into.by
-    return Into(by, *names, joined=into.joined)
+    return Into(by, *names, joined=into.joined, part=into.part)

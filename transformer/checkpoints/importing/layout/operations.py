@@ -42,10 +42,14 @@ class Stored:
             tensors = OPERATIONS[name](tensors, self.names, config, argument)
         return tensors
 
-    @property
-    def keeps_heads_apart(self) -> bool:
-        """True if the stored tensor has an axis of heads."""
-        return ("heads_apart", None) in self.steps
+    def n_heads(self, stored: tuple[int, ...], d_model: int) -> int:
+        """The number of heads by the shape of a stored matrix of queries; 0 if that doesn't tell."""
+        operations = {name for name, _ in self.steps}
+        if "heads_apart" in operations and len(stored) == 3:
+            return stored[0]
+        if "once_per_head" in operations and stored and 0 < stored[0] < d_model:
+            return d_model // stored[0]
+        return 0
 
     def shape(self, stored: tuple[int, ...], ours: str) -> Shape:
         """The shape of one of our weights; rows of a matrix that is divided by heads are unknown."""
@@ -118,6 +122,26 @@ def _minus_one(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> 
     return 1 + tensor.float()
 
 
+def _next_row_added(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    """(n_segments + n, D) -> (n_segments, D): the row after the segments' is added to each of them."""
+    return tensor[: config.n_segments] + tensor[config.n_segments]
+
+
+def _expanded(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    """(1,) -> (D,); others are unchanged."""
+    return tensor.expand(config.d_model).contiguous()
+
+
+def _once_per_head(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    """(d_head, d_head) -> (D, D), block-diagonal, or (d_head,) -> (D,); (D, D) and (D,) are unchanged."""
+    copies = config.d_model // max(1, tensor.shape[0])
+    if tensor.dim() == 1:
+        return tensor.repeat(copies)
+    blocks = tensor.new_zeros(copies, tensor.shape[0], copies, tensor.shape[1])
+    blocks.diagonal(dim1=0, dim2=2).copy_(tensor[..., None])
+    return blocks.flatten(2).flatten(0, 1)
+
+
 def _shared(tensors: list[Tensor], names: Sequence[str], config: TransformerConfig, _: Any) -> list[Tensor]:
     return [*tensors] * len(names)
 
@@ -163,6 +187,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "without_first_rows": _each(_without_first_rows),
     "scaled": _each(_scaled),
     "minus_one": _each(_minus_one),
+    "next_row_added": _each(_next_row_added),
+    "expanded": _each(_expanded),
+    "once_per_head": _each(_once_per_head),
     "shared": _shared,
     "blocks": _blocks,
     "interleaved_by_head": _alternating,
@@ -215,4 +242,5 @@ _SHAPES: Mapping[str, Callable[[Shape, str, Any], Shape]] = {
     "heads_apart": _without_heads,
     "table_of_positions": lambda shape, ours, argument: (_product(shape[:-1]), shape[-1]) if shape else shape,
     "without_first_rows": _fewer_rows,
+    "once_per_head": lambda shape, ours, argument: (None,) * len(shape),
 }

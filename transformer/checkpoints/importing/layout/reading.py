@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft, checked_size
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.layout import questions, rotary_questions, windows
-from transformer.checkpoints.importing.layout.conditions import holds
+from transformer.checkpoints.importing.layout import questions, rotary_questions
+from transformer.checkpoints.importing.layout.conditions import chosen, holds
 from transformer.checkpoints.importing.layout.derived import Derived
-from transformer.checkpoints.importing.layout.file import Layout
+from transformer.checkpoints.importing.layout.file import Layout, overlaid
 from transformer.checkpoints.importing.layout.groups import GROUPS
 from transformer.checkpoints.importing.layout.hugging_face import (
     ACTIVATIONS,
@@ -34,7 +35,7 @@ class Reading:
     """Fills in a draft; settings that depend on others fetch them first.
 
     Attributes:
-        layout: as in its file, with the variants that apply.
+        layout: as in its file, with the variants that fit the checkpoint, then with those that fit answers.
         draft: to be filled in.
         derived: what names and shapes tell.
     """
@@ -50,8 +51,15 @@ class Reading:
         Raises:
             CheckpointError: for what the layout rejects, and for sizes that nothing tells.
         """
+        self.draft.config = self._told() or self.draft.config
+        for when, sections in self.layout.variants:  # those that depend on answers
+            if self._holds(when):
+                self.layout = overlaid(self.layout, sections)
+                self.derived = Derived(self.layout, self.draft, self.get)
         for name in (*self.layout.config, *self.derived.fields):
-            self.get(name)
+            if name != "pad_id":  # asked last
+                self.get(name)
+        self.get("pad_id")
         for field in fields(TransformerConfig):
             if field.name in _USUAL and field.name not in self.draft.settings:
                 self.draft.put(field.name, field.default, "assumed", "no file says: the usual one")
@@ -59,6 +67,15 @@ class Reading:
         for when, sentence in self.layout.notes:
             if self._holds(when):
                 self.draft.note(sentence)
+
+    def _told(self) -> ForeignConfig | None:
+        """The configuration where the layout says that it is."""
+        raw = self.draft.raw
+        for name in self.layout.told_in:
+            saved = raw.json(name) if name in raw.texts else raw.extras.get(name)
+            if isinstance(saved, dict):
+                return ForeignConfig(saved, name)
+        return None
 
     def get(self, name: str) -> Any:
         """A setting's value, filled in first if it isn't yet; None if nothing tells it."""
@@ -86,8 +103,7 @@ class Reading:
         if not isinstance(told, list):
             self._fixed(name, told)
             return
-        spec = self._alternative(told)
-        if spec is None or not self._found(name, spec):
+        if not any(self._holds(spec.get("when", {})) and self._found(name, spec) for spec in told):
             self.derived.fill_in(name)
 
     def _fixed(self, name: str, value: Any) -> None:
@@ -100,10 +116,10 @@ class Reading:
         return next((spec for spec in told if self._holds(spec.get("when", {}))), None)
 
     def _holds(self, when: Mapping[str, Any]) -> bool:
-        for name in when.get("chosen", {}):
+        for name in chosen(when):
             self.get(name)
         values = {name: setting.value for name, setting in self.draft.settings.items()}
-        return holds(when, self.draft.raw, values)
+        return holds(when, self.draft.raw, values, self.draft.config)
 
     def _found(self, name: str, spec: Mapping[str, Any]) -> bool:
         """Fill in a setting from the first source that has it; False if none has."""
@@ -124,6 +140,8 @@ class Reading:
             draft.put(name, length, "shapes", spec.get("why", f"axis {axis} of {draft.stored_name(tensor)}"))
         elif "question" in spec or "ask" in spec:
             self._ask(name, spec)
+        elif "usual" in spec:
+            draft.put(name, spec["usual"], "assumed", spec.get("why", "the usual one of this family"))
         elif "value" in spec:
             value = tuple(spec["value"]) if isinstance(spec["value"], list) else spec["value"]
             draft.put(name, value, "layout", spec.get("why", self.layout.every or "the usual one"))
@@ -139,6 +157,8 @@ class Reading:
         if not key or (key not in config and "default" not in spec):
             return False
         default = spec.get("default")
+        if "if_null" in spec and not config.leaves_out(key):
+            default = spec["if_null"]
         kind = _TYPES.get(name, "str")
         if name in _LAYERS:
             self._layers(name, key, config)
@@ -146,8 +166,8 @@ class Reading:
         if "choices" in spec or name == "activation":
             value = self._choice(name, key, spec, config)
         elif kind == "int":
-            value = config.integer(key, default)
-            value = checked_size(name, value - spec.get("minus", 0)) if name in _SIZES else value
+            value = config.integer(key, default) - spec.get("minus", 0)
+            value = checked_size(name, value) if name in _SIZES else value
         elif kind.startswith("bool") and type(config.get(key, default)) is bool:
             value = config.flag(key, default)
         else:
@@ -155,10 +175,8 @@ class Reading:
             power = spec.get("power", 1)
             if power != 1 and value <= 0:
                 raise CheckpointError(f"{config.source} says {key} {shown(value)}: it must be above 0.")
-            value = value**power
+            value = self._scale(name, value**power)
         self.draft.configured(name, value, spec.get("why", key))
-        if "window" in spec:
-            windows.shorten(self.draft, config, spec["window"])
         return True
 
     def _choice(self, name: str, key: str, spec: Mapping[str, Any], config: ForeignConfig) -> Any:
@@ -188,12 +206,43 @@ class Reading:
             )
         self.draft.configured(name, told, key)
 
+    def _scale(self, name: str, value: float) -> bool | float:
+        """True for the usual factor of scores, 1 / sqrt(d_head)."""
+        if name != "attention_scale":
+            return value
+        d_head = self.get("d_head") or self.get("d_model") // max(1, self.get("n_heads"))
+        return value == max(1, d_head) ** -0.5 or value
+
+    def _likely(self, spec: Mapping[str, Any]) -> Any:
+        """The likely answer; of several, the first whose condition holds."""
+        likely = spec.get("likely")
+        if not isinstance(likely, list):
+            return likely
+        return next((one["value"] for one in likely if self._holds(one["when"])), None)
+
+    def _computed(self, name: str, spec: Mapping[str, Any]) -> dict[Any, str]:
+        """Answers, with those that are computed from settings ("=d_model / n_heads") filled in."""
+        found: dict[Any, str] = {}
+        for value, label in answers(spec).items():
+            if isinstance(value, str) and value.startswith("="):
+                number = self._quotient(value[1:])
+                found[self._scale(name, number ** spec.get("power", 1))] = label.replace("{}", f"{number:g}")
+            else:
+                found[value] = label
+        return found
+
+    def _quotient(self, formula: str) -> float:
+        """A size, or one over another: "d_model / n_heads"."""
+        sizes = [self.get(name) for name in formula.split(" / ")]
+        if not all(type(size) is int and size > 0 for size in sizes):
+            raise CheckpointError(f"{self.layout.what}: ={formula} is no size above 0, or one over another.")
+        return float(sizes[0] / math.prod(sizes[1:]))
+
     def _ask(self, name: str, spec: Mapping[str, Any]) -> None:
-        draft, likely = self.draft, spec.get("likely")
+        draft, likely = self.draft, self._likely(spec)
         if "question" in spec:
-            draft.ask(
-                name, spec["question"], spec.get("why", questions.NOT_STORED), answers(spec), likely=likely
-            )
+            why = spec.get("why", questions.NOT_STORED)
+            draft.ask(name, spec["question"], why, self._computed(name, spec), likely=likely)
             return
         values = spec["ask"] if isinstance(spec["ask"], list) else [spec["ask"]]
         asks: Mapping[str, Callable[[], object]] = {
@@ -218,7 +267,9 @@ class Reading:
                 raise CheckpointError(sentence)
         if config is None:
             return
-        for key, (allowed, why) in self.layout.only.items():
+        for key, (allowed, why, when) in self.layout.only.items():
+            if not self._holds(when):
+                continue
             values = [
                 self.get(one[1:]) if isinstance(one, str) and one.startswith("=") else one for one in allowed
             ]

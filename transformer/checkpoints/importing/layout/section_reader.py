@@ -10,9 +10,13 @@ from transformer.checkpoints.importing.layout.plain_yaml import Node
 from transformer.errors import CheckpointError, shown
 
 CONDITIONS = {
-    **dict.fromkeys(("model_type", "has", "lacks", "part_of_names", "no_part_of_names"), "texts"),
-    **dict.fromkeys(("rows", "says", "below_zero", "chosen"), "table"),
-    "has_config": "plain",
+    **dict.fromkeys(("model_type", "has", "has_any", "lacks", "saved"), "texts"),
+    **dict.fromkeys(("part_of_names", "no_part_of_names"), "texts"),
+    **dict.fromkeys(
+        ("rows", "rows_over_columns", "says", "below_zero", "chosen", "sinusoids", "not"), "table"
+    ),
+    **dict.fromkeys(("has_config", "uncomputed_names"), "plain"),
+    "any": "tables",
 }
 """What a condition may need, see `conditions`, and of which kind."""
 
@@ -21,6 +25,8 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "texts": lambda value: all(isinstance(one, str) for one in _listed(value)),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "table": lambda value: isinstance(value, dict),
+    "tables": lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value),
+    "any": lambda value: True,
     "plain": lambda value: not any(isinstance(one, dict | list) for one in _listed(value)),
 }
 """Kind of a value -> whether plain Python values are of it."""
@@ -29,6 +35,7 @@ _WORDS = {
     "texts": "text, or a list of texts",
     "number": "a number",
     "table": "names with values",
+    "tables": "a list, each of names with values",
     "plain": "a single value, or a list of them",
 }
 
@@ -79,7 +86,12 @@ class SectionReader:
         """Conditions on a checkpoint, as `conditions.holds` takes them."""
         parts = self.dictionary(node, "conditions")
         self.check_kinds(parts, CONDITIONS, "condition")
-        return {name: plain_value(part) for name, part in parts.items()}
+        found = {name: plain_value(part) for name, part in parts.items()}
+        if "any" in parts:
+            found["any"] = [self.conditions(one) for one in parts["any"].value]
+        if "not" in parts:
+            found["not"] = self.conditions(parts["not"])
+        return found
 
     def check_kinds(self, parts: Mapping[str, Node], kinds: Mapping[str, str], what: str) -> None:
         """Reject names that are not among `kinds`, and values of other kinds."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.family import Family, Patterns, StandIn
 from transformer.checkpoints.importing.layout.conditions import holds
 from transformer.checkpoints.importing.layout.file import (
@@ -81,26 +82,31 @@ def _own(text: str) -> Family:
     return _family(replace(own, label=own.label or "As its mapping file says"), matches=matches)
 
 
-def _family(own: Layout, matches: Any) -> Family:
+def _family(own: Layout, matches: Callable[[RawCheckpoint], bool]) -> Family:
     def resolved(raw: RawCheckpoint) -> Family:
-        """The family with the variants that fit a checkpoint."""
-        current = own
+        """The family with the variants that fit a checkpoint; those that depend on answers are left to it."""
+        current = replace(own, variants=())
         for when, sections in own.variants:
-            if holds(when, raw):
+            if "chosen" in when:
+                current = replace(current, variants=(*current.variants, (when, sections)))
+            elif holds(when, raw):
                 current = overlaid(current, sections)
         return _as_family(current, matches)
 
-    return replace(
-        _as_family(own, matches), resolved=resolved if own.variants else lambda raw: _as_family(own, matches)
-    )
+    return replace(_as_family(own, matches), resolved=resolved if own.variants else None)
 
 
-def _as_family(own: Layout, matches: Any) -> Family:
+def _as_family(own: Layout, matches: Callable[[RawCheckpoint], bool]) -> Family:
+    def read_config(draft: ConfigDraft) -> Family:
+        reading = Reading(own, draft)
+        reading.read()
+        return _as_family(reading.layout, matches)
+
     return Family(
         name=own.name,
         label=own.label,
         matches=matches,
-        read_config=lambda draft: Reading(own, draft).read(),
+        read_config=read_config,
         renames=own.names,
         ignored=_ignored(own),
         prefixes=own.prefixes,
@@ -129,7 +135,5 @@ def _stand_ins(own: Layout, raw: RawCheckpoint) -> Mapping[str, StandIn]:
     }
     told: dict[str, StandIn] = {}
     for ending, kind in own.stand_ins.items():
-        told |= {
-            name: kind for name in weight_names() if name == pattern_of(ending) or name.endswith(ending)
-        }
+        told |= {name: kind for name in weight_names() if name == pattern_of(ending) or name.endswith(ending)}
     return zeros | {name: kind for name, kind in told.items() if name not in held}

@@ -1,32 +1,113 @@
-"""Local attention in a config.json of Hugging Face's transformers: max_len ends where a window begins."""
+"""Settings of each layer: which layers attend to a window only, or rotate with a base of their own."""
 
 from __future__ import annotations
 
-from transformer.checkpoints.importing.config_draft import ConfigDraft
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.report import SettingSource
 from transformer.errors import CheckpointError, shown
 
-_ATTENTION_TYPES = ("full_attention", "sliding_attention")
+if TYPE_CHECKING:
+    from transformer.checkpoints.importing.layout.reading import Reading
 
 
-def shorten(draft: ConfigDraft, config: ForeignConfig, usual: int) -> None:
-    """Fill in max_len: at most the window, so that local attention sees the whole text.
+def put_windows(reading: Reading, spec: Mapping[str, Any]) -> None:
+    """Fill in attention_windows, unless all texts fit into the window.
 
-    Args:
-        draft: with max_len.
-        config: config.json.
-        usual: the family's window; 0 for none.
+    `spec` has the window's key, its default there, its value without config.json, and layers: those that have
+    the window, as in `marked`; all of them by default.
+    """
+    draft, config = reading.draft, reading.draft.config
+    width: int = spec.get("value", 0)
+    if config is not None:
+        key = spec.get("key", "")
+        usual = spec.get("default", 0) if config.leaves_out(key) else 0
+        width = config.integer(key, usual)
+    local = marked(reading, spec.get("layers", {}))
+    if 0 < width < (reading.get("max_len") or 0) and any(local):
+        windows = tuple(width if is_local else 0 for is_local in local)
+        draft.put("attention_windows", windows, _source(reading), spec.get("key", "window"))
+
+
+def put_bases(reading: Reading, spec: Mapping[str, Any]) -> None:
+    """Fill in position_bases: the usual one, and that of the layers in `spec`, as in `marked`.
+
+    `spec` also has the other base, or its key, or its entry in rope_parameters.
 
     Raises:
-        CheckpointError: for types of layers that Headlight does not know.
+        CheckpointError: when the layers can't be told apart by their bases, though only some are stretched.
     """
-    positions = draft["max_len"]
-    left_out = config.leaves_out("sliding_window") and usual
-    window = usual if left_out else config.integer("sliding_window", positions)
-    layers = config.get("layer_types", ["sliding_attention"])
-    if not isinstance(layers, list) or any(kind not in _ATTENTION_TYPES for kind in layers):
+    reading.get("rotary")
+    draft, config = reading.draft, reading.draft.config
+    usual, base = draft["position_base"], float(spec["base"])
+    if config is not None and "base_key" in spec:
+        base = _other_base(config, config.number(spec["base_key"], base), spec["entry"])
+        if base == usual and "rotary_stretch" in draft.settings:
+            raise CheckpointError(
+                f"config.json says rope_theta {shown(base)} of all layers and stretches the wavelengths of "
+                "some. Headlight's model tells such layers by their base: it needs two."
+            )
+    bases = tuple(base if is_other else usual for is_other in marked(reading, spec["layers"]))
+    why = spec.get("why", "one for layers with a window, one for others")
+    draft.put("position_bases", bases, _source(reading), why)
+
+
+def _source(reading: Reading) -> SettingSource:
+    return "layout" if reading.draft.config is None else "config"
+
+
+def marked(reading: Reading, spec: Mapping[str, Any]) -> list[bool]:
+    """Which layers are of a kind.
+
+    Args:
+        reading: with the number of layers.
+        spec: a list's key in config.json, and which of its values mark a layer (`is`) or don't (`else`); or
+            every n-th layer (`every`), or all others (`all_but_every`), n having an attribute of its own
+            (`n_key`); those from a number on, with the attribute `from_key`. All layers if nothing is said.
+
+    Raises:
+        CheckpointError: for lists that are too short, and for values that are in neither.
+    """
+    n_layers = (reading.get("n_encoder_layers") or 0) + reading.get("n_decoder_layers")
+    config = reading.draft.config or ForeignConfig({})
+    n = spec.get("every", spec.get("all_but_every", 0))
+    n = config.integer(spec["n_key"], n) if "n_key" in spec else n
+    first = config.integer(spec["from_key"], 0) if "from_key" in spec else 0
+    listed = config.get(spec["key"]) if "key" in spec else None
+    if listed is not None:
+        return _by_value(listed, spec, n_layers)
+    if n < 1:
+        return [layer >= first for layer in range(n_layers)]
+    return [((layer + 1) % n == 0) == ("every" in spec) for layer in range(n_layers)]
+
+
+def _by_value(listed: Any, spec: Mapping[str, Any], n_layers: int) -> list[bool]:
+    key, known = spec["key"], (spec["is"], spec["else"])
+    if not isinstance(listed, list) or len(listed) < n_layers:
         raise CheckpointError(
-            f"config.json says layer_types {shown(layers)}: Headlight does not know them all."
+            f"config.json says {key} {shown(listed)}: it must list {n_layers} values, one for each layer."
         )
-    if window < positions and "sliding_attention" in layers and config.get("use_sliding_window", True):
-        draft.configured("max_len", window, "sliding_window; longer texts would need the window")
+    if any(value not in known for value in listed):
+        raise CheckpointError(
+            f"config.json says {key} {shown(listed)}: Headlight knows {known[0]} and {known[1]}."
+        )
+    return [value == spec["is"] for value in listed[:n_layers]]
+
+
+def _other_base(config: ForeignConfig, usual: float, entry: str) -> float:
+    """The base in an entry of rope_parameters.
+
+    Raises:
+        CheckpointError: when its wavelengths are stretched.
+    """
+    found = config.get("rope_parameters", {}).get(entry) or {}
+    rope = ForeignConfig(found if isinstance(found, dict) else {})
+    kind = rope.get("rope_type", "default")
+    if kind != "default":
+        raise CheckpointError(
+            f"config.json says rope_type {shown(kind)} of layers with a window: Headlight's model stretches "
+            "the wavelengths of the others alone."
+        )
+    return rope.number("rope_theta", usual)

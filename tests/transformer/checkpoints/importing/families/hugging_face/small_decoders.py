@@ -83,6 +83,11 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "qwen3": (Qwen3ForCausalLM, LLAMA | {"head_dim": 14}),
     "qwen3, stretched": (Qwen3ForCausalLM, LLAMA | {"head_dim": 10, "rope_parameters": STRETCHED}),
     "mistral": (MistralForCausalLM, LLAMA | {"sliding_window": None, "head_dim": 10}),
+    "mistral, a window": (MistralForCausalLM, LLAMA | {"sliding_window": 5}),
+    "qwen2, windows from a layer on": (
+        Qwen2ForCausalLM,
+        LLAMA | {"use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1},
+    ),
     "gemma": (GemmaForCausalLM, LLAMA | {"head_dim": 14}),
     "gemma, one head of keys": (GemmaForCausalLM, LLAMA | {"head_dim": 10, "num_key_value_heads": 1}),
 }

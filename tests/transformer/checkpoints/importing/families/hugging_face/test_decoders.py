@@ -146,13 +146,6 @@ def test_a_token_that_also_ends_texts_is_no_padding(tmp_path: Path) -> None:
     assert_same_logits(ours, theirs, ids)
 
 
-def test_a_window_bounds_the_length_and_changes_nothing_within(tmp_path: Path) -> None:
-    theirs = model_of("mistral", sliding_window=11)
-    ours, _ = imported(saved(tmp_path, theirs))
-    assert ours.config.max_len == 11
-    assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 11))
-
-
 @pytest.mark.parametrize(
     "rope",
     [
