@@ -118,10 +118,14 @@ def test_the_scores_can_be_calculated_again_from_what_is_held(kind: str) -> None
             scores = vectors["q"] @ vectors["k"].T / view.scale + vectors.get("bias", 0)
             if cap := view.soft_cap:
                 scores = cap * np.tanh(scores / cap)
-            assert ("bias" in vectors) == ("+ b" in view.formula) == (kind == "relative" and name != "cross")
+            assert (
+                ("bias" in vectors)
+                == ("+ b" in view.formula)
+                == (config.has_position_bias and name != "cross")
+            )
             is_turned = config.rotary_base(view.queries, layer) > 0
             assert ("q_unrotated" in vectors) == ("k_unrotated" in vectors) == is_turned
-            is_normed = config.query_key_norm
+            is_normed = config.query_key_norm in (True, "each_head")
             assert ("q_unnormed" in vectors) == ("k_unnormed" in vectors) == is_normed
             assert view.scores is not None
             np.testing.assert_allclose(view.scores(layer)[head], scores, atol=1e-4, rtol=1e-5)
