@@ -13,13 +13,6 @@ from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like
     smollm3,
     stablelm,
 )
-from transformer.checkpoints.importing.families.hugging_face.encoders import (
-    albert,
-    bert,
-    distilbert,
-    electra,
-    ernie,
-)
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
     blenderbot,
@@ -61,12 +54,6 @@ from transformer.checkpoints.importing.layout.shipped import family, names
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
     *map(family, names()),
-    albert.FAMILY,
-    electra.FAMILY,
-    ernie.FAMILY,
-    bert.BERT,
-    bert.ROBERTA,
-    distilbert.FAMILY,
     nanogpt.FAMILY,
     video_lecture.FAMILY,
     raschka.GPT,

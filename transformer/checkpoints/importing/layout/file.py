@@ -152,9 +152,7 @@ class _Reader(NamesReader, ConfigReader):
         self.check_names(sections, SECTIONS, "section")
         norms = self.dictionary(sections["norms"], "norms") if "norms" in sections else base.norms
         changes: dict[str, Any] = {"norms": norms}
-        if "ignored" in sections:  # what is ignored here is none of the base's names
-            dropped = self.dictionary(sections["ignored"], "ignored").keys()
-            base = replace(base, names={name: base.names[name] for name in base.names if name not in dropped})
+        base = self.without_ignored(base, sections)
         for name, node in sections.items():
             before = changes.get(name, getattr(base, name, None))
             if name in ("label", "every", "trait", "kin"):
@@ -174,6 +172,13 @@ class _Reader(NamesReader, ConfigReader):
                 field = "ignored" if name == "other_heads" else name
                 changes[field] = {**changes.get(field, getattr(base, field)), **dict(read(sections[name]))}
         return replace(base, **changes)
+
+    def without_ignored(self, base: Layout, sections: Mapping[str, Node]) -> Layout:
+        """The base without the names that these sections ignore."""
+        if "ignored" not in sections:
+            return base
+        ignored = self.dictionary(sections["ignored"], "ignored").keys()
+        return replace(base, names={name: base.names[name] for name in base.names if name not in ignored})
 
     @property
     def _tables(self) -> Mapping[str, Callable[[Node], Iterator[tuple[str, Any]]]]:

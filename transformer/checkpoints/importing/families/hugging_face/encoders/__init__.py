@@ -1,1 +1,0 @@
-"""BERT and related models: encoders only."""
