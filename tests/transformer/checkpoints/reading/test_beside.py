@@ -200,11 +200,6 @@ def test_a_weight_that_is_more_than_numbers_is_named(tmp_path: Path, name: str) 
     assert "save it again" in str(refused.value)
 
 
-def test_weights_that_are_arrays_are_named(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"holds no weights, only 'w' \('numpy.*_reconstruct"):
-        read_saved({"w": np.ones(3)}, tmp_path)
-
-
 def test_a_parameter_with_attributes_is_its_numbers(tmp_path: Path) -> None:
     parameter = nn.Parameter(torch.ones(3))
     parameter.comes_from = "here"  # type: ignore[attr-defined]

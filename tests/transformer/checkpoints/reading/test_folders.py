@@ -37,8 +37,6 @@ def index(**homes: Any) -> bytes:
 
 FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
     "nothing": ({}, "holds no weights"),
-    "several": ({"a.pt": WEIGHTS, "b.pt": WEIGHTS}, "several files of weights"),
-    "only another framework's": ({"tf_model.h5": b""}, "tf_model.h5"),
     "an adapter": ({"adapter_config.json": b"{}", "adapter_model.safetensors": WEIGHTS}, "adapter"),
     "remote code": (ALONE | {"config.json": b'{"auto_map": {"AutoModel": "evil.Model"}}'}, "auto_map"),
     "remote code of a model inside": (

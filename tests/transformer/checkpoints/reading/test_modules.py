@@ -130,8 +130,3 @@ def test_an_attribute_hides_a_module_of_its_name(tmp_path: Path) -> None:
     assert "activation" not in read(module, tmp_path).extras[MODULE_SETTINGS]
     assert read(module.decoder, tmp_path).extras[MODULE_SETTINGS]["activation"] == "relu"
     assert read(module.encoder, tmp_path).extras[MODULE_SETTINGS]["activation"] == "silu"
-
-
-def test_a_module_without_tensors_holds_no_weights(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="holds no weights"):
-        read(nn.Identity(), tmp_path)
