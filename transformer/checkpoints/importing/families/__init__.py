@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.decoders import gpt2, opt, phi
 from transformer.checkpoints.importing.families.hugging_face.decoders.llama_like import (
     gemma,
     gemma2,
     gemma3,
-    olmo,
-    phi3,
     smollm3,
-    stablelm,
 )
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     bart,
@@ -33,7 +29,6 @@ from transformer.checkpoints.importing.families.toolkits import (
 from transformer.checkpoints.importing.families.torch_modules import (
     annotated,
     fused_tutorial,
-    nanogpt,
     torch_transformer,
 )
 from transformer.checkpoints.importing.families.tutorials import (
@@ -54,21 +49,14 @@ from transformer.checkpoints.importing.layout.shipped import family, names
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
     *map(family, names()),
-    nanogpt.FAMILY,
     video_lecture.FAMILY,
     raschka.GPT,
     raschka.ROTARY,
     meta_llama.FAMILY,
-    gpt2.FAMILY,
     gemma.FAMILY,
     smollm3.FAMILY,
-    stablelm.FAMILY,
-    olmo.FAMILY,
     gemma2.FAMILY,
     gemma3.FAMILY,
-    phi3.FAMILY,
-    phi.FAMILY,
-    opt.FAMILY,
     whisper.FAMILY,
     fairseq.FAMILY,
     marian_npz.FAMILY,

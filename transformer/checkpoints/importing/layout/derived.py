@@ -197,7 +197,7 @@ class Derived:
         fused = self.held.tensors.get(f"{attention}.w_k.weight")
         if fused is None or q_rows is None or not isinstance(fused[1].by, Stored):
             return q_rows, None
-        all_rows = Stored(fused[1].by.steps, ("",)).shape(fused[0].shape, "")[0] or 0
+        all_rows = (*Stored(fused[1].by.steps, ("",)).shape(fused[0].shape, ""), 0)[0] or 0
         return q_rows, (all_rows - q_rows) // 2 if len(fused[1].names) == 3 else all_rows // 2
 
     def _heads(self) -> None:
