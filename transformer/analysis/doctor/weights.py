@@ -90,9 +90,10 @@ def finite_findings(numbers: Sequence[TensorSummary], whose: str = "model") -> l
 def constant_findings(numbers: Iterable[TensorSummary]) -> list[Finding]:
     """Check whether any matrix is constant: all zeros, or another value throughout.
 
-    Vectors are left out: biases often start at 0 and gammas at 1, and may stay there.
+    Vectors, one per head or not, are left out: biases often start at 0 and gammas at 1, and may stay there.
     """
-    matrices = [tensor for tensor in numbers if len(tensor.shape) > 1 and max(tensor.shape) > 1]
+    whole = (tensor for tensor in numbers if len(tensor.shape) > 1 and max(tensor.shape) > 1)
+    matrices = [tensor for tensor in whole if not tensor.name.endswith((".gamma", ".beta"))]
     same = [tensor for tensor in matrices if tensor.low == tensor.high]
     findings = []
     for zero in (True, False):

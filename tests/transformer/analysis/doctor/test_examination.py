@@ -80,6 +80,8 @@ FORMS: list[dict[str, Any]] = [
     {"norm_position": "both", "attention_soft_cap": 2.0, "logits_soft_cap": 3.0, "residual_scale": 0.5},
     {"positions": "rotary", "position_bases": (9.0, 30.0, 9.0, 0.0, 50.0), "rotary_dims": 4},
     {"attention_windows": (2, 0, 3, 0, 1), "attention_scale": 0.3},
+    {"positions": "alibi", "norm_position": "output", "query_key_norm": "across_heads", "n_kv_heads": 1},
+    {"positions": "relative", "relative_bias_per_layer": True, "query_key_norm": "each_head"},
     {"shared_layers": True, "d_embedding": 14, "generator_transform": True, "position_offset": 2},
 ]
 """Each changes something that the doctor examines."""
