@@ -377,11 +377,56 @@ def own_biases() -> LoadedModel:
     return _loaded("own_biases", coder, coder, (2, 3), start_ids=(PAD_ID,), **RELATIVE | own)
 
 
+EXPERTS: dict[str, Any] = {
+    "n_experts": 5,
+    "n_active_experts": 2,
+    "attention_windows": (4, 4),
+    "n_kv_heads": 1,
+    "positions": "rotary",
+    "norm": "rms",
+    "norm_position": "pre",
+    "final_norm": True,
+    "activation": "silu",
+    "gated": True,
+    "bias": False,
+    "embedding_scale": False,
+    "tie_generator": False,
+}
+
+
+def experts() -> LoadedModel:
+    """Decoder-only like Mixtral: two of five experts for each token, the same window in all layers."""
+    return _loaded("experts", None, RenumberedCoder(ENGLISH, before=[BOS_ID]), (0, 2), **EXPERTS)
+
+
+LOCAL: dict[str, Any] = {
+    "attention_windows": (0, 3, 2),
+    "positions": "rotary",
+    "position_bases": (500.0, 9.0, 9.0),
+    "norm_position": "pre",
+    "first_norm": False,
+    "final_norm": True,
+    "embedding_norm": True,
+    "embedding_scale": False,
+    "activation": "gelu",
+    "gated": True,
+    "bias": False,
+    "generator_bias": True,
+    "generator_transform": True,
+}
+
+
+def local() -> LoadedModel:
+    """Encoder-only like ModernBERT: windows and rotary bases by layer, no norm before the first attention."""
+    return _loaded("local", RenumberedCoder(ENGLISH, before=[BOS_ID], after=[EOS_ID]), None, (3, 0), **LOCAL)
+
+
 KINDS: dict[str, Callable[[], LoadedModel]] = {
     make.__name__: make
     for make in (
         *(prompted, rotary, masked, reader, relative, languages, stacks),
         *(capped, parallel, shared, factors, shifted),
         *(alibi, output_norms, own_biases),
+        *(experts, local),
     )
 }

@@ -89,7 +89,9 @@ def _detail(config: TransformerConfig, part: Part) -> str:
         return "; ".join((f"{config.n_heads} heads of {config.d_head}{shared}{normed}", *map(_within, notes)))
     if part.name == "feed_forward":
         gate = "gated " if config.gated else ""
-        return f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, {gate}{config.activation}"
+        chosen = f"{config.n_active_experts} of {config.n_experts} experts, " if config.n_experts else ""
+        sizes = f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}"
+        return f"{chosen}{sizes}, {gate}{config.activation}"
     shapes = ", ".join(f"{name} {_shape(shape)}" for name, shape in part.weights if len(shape) > 1)
     if part.name in ("encoder", "decoder"):
         positions = f", {POSITION_WORDS[config.positions]}" if config.positions in _IN_ATTENTION else ""

@@ -20,11 +20,12 @@ def with_norms(config: TransformerConfig, norm_position: NormPosition) -> Transf
     """The same configuration with another norm position.
 
     Pre-norm gets a final norm, which the sum of the sublayers needs; post-norm has none. Sublayers are
-    sequential, because only pre-norm can have them in parallel.
+    sequential and all of them normed, because only pre-norm can have them in parallel or leave out a norm.
     """
     return replace(
         config,
         norm_position=norm_position,
         final_norm=norm_position not in ("post", "none"),
         parallel_residual=False,
+        first_norm=True,
     )

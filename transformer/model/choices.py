@@ -64,6 +64,10 @@ class Choices:
         activation: activation of the feed-forward; "gelu_tanh" is the tanh approximation of GELU.
         gated: multiply the feed-forward's hidden values by a second projection: GEGLU, SwiGLU
             (Shazeer 2020, arXiv:2002.05202).
+        n_experts: feed-forwards per layer, of which a router chooses some for each token (mixture of experts,
+            Shazeer et al. 2017, arXiv:1701.06538); 0 for one feed-forward.
+        n_active_experts: experts chosen for a token, weighted by the softmax of their logits (Mixtral, Jiang
+            et al. 2024, arXiv:2401.04088, section 2.1).
         norm: "layer" (Ba et al. 2016); "rms", without mean and beta (Zhang and Sennrich 2019); or
             "layer_unbiased", divided by the unbiased deviation plus eps (the Annotated Transformer).
         norm_position: "post" as in the paper, LayerNorm(x + Sublayer(x)); "pre",
@@ -75,6 +79,8 @@ class Choices:
         parallel_residual: self-attention and feed-forward read the same stream, each through its own norm,
             and both are added to it (GPT-NeoX, Black et al. 2022, arXiv:2204.06745, section 2.1); pre-norm
             decoders only.
+        first_norm: False for pre-norm models whose first self-attention reads the embeddings without a norm,
+            since these are normed (ModernBERT, Warner et al. 2024, arXiv:2412.13663, section 2.1.1).
         final_norm: a norm after the last layer of both stacks, or of the named stack. Pre-norm needs it.
         norm_eps: added to the variance ("rms": the mean square) under the root; "layer_unbiased": to the
             deviation itself.
@@ -141,11 +147,14 @@ class Choices:
     query_key_norm: bool | Literal["each_head", "across_heads"] = False
     activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
     gated: bool = False
+    n_experts: int = 0
+    n_active_experts: int = 0
     shared_layers: bool = False
     norm: Norm = "layer"
     norm_position: NormPosition = "post"
     residual_scale: float = 1.0
     parallel_residual: bool = False
+    first_norm: bool = True
     final_norm: bool | Literal["encoder", "decoder"] = False
     norm_eps: float = 1e-5
     positions: Literal["sinusoidal", "learned", "relative", "alibi", "rotary", "none"] = "sinusoidal"

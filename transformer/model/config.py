@@ -75,6 +75,11 @@ class TransformerConfig(Choices):
         """True if sublayers read the residual stream through a norm."""
         return self.norm_position in ("pre", "both")
 
+    def reads_normed(self, layer: int, sublayer: str) -> bool:
+        """True if a layer's sublayer, such as "self_attn", reads the residual stream through a norm."""
+        is_first = layer == 0 and sublayer == "self_attn"
+        return self.has_norms_before and (self.first_norm or not is_first)
+
     @property
     def norms_outputs(self) -> bool:
         """True if a sublayer's output is normed before it is added to the residual stream."""

@@ -42,6 +42,7 @@ def check(config: Choices) -> None:
     _check_generator(config)
     _check_residual(config)
     _check_heads(config)
+    _check_experts(config)
     _check_per_layer(config)
     _check_positions(config)
     _check_rotary(config)
@@ -122,6 +123,10 @@ def _check_generator(config: Choices) -> None:
 
 
 def _check_residual(config: Choices) -> None:
+    if not config.first_norm and (config.norm_position != "pre" or config.shared_layers):
+        raise ConfigError(
+            "first_norm is False, which needs norm_position 'pre' and no shared_layers: set it to True."
+        )
     if config.parallel_residual and (config.norm_position != "pre" or config.n_encoder_layers):
         raise ConfigError(
             "parallel_residual needs a model without an encoder and norm_position 'pre': set it to False."
@@ -139,6 +144,17 @@ def _check_heads(config: Choices) -> None:
         raise ConfigError(
             f"{config.n_heads} heads can't share {n_kv_heads} heads of keys and values equally: "
             "choose n_kv_heads that divides n_heads."
+        )
+
+
+def _check_experts(config: Choices) -> None:
+    if config.n_experts == 1 or config.n_experts < 0:
+        raise ConfigError(f"n_experts is {config.n_experts}: give at least 2, or 0 for one feed-forward.")
+    fewest = 1 if config.n_experts else 0
+    if not fewest <= config.n_active_experts <= config.n_experts:
+        raise ConfigError(
+            f"n_active_experts is {config.n_active_experts}: it must be from {fewest} to n_experts, "
+            f"{config.n_experts}."
         )
 
 

@@ -11,7 +11,7 @@ from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, Positi
 from transformer.model.cache import KeyValueCache
 from transformer.model.config import TransformerConfig
 from transformer.model.dropout import Dropout
-from transformer.model.feed_forward import FeedForward
+from transformer.model.feed_forward import FeedForward, MixtureOfExperts
 from transformer.model.normalization import Norm, head_norm_of, norm_of
 from transformer.model.positions import RelativeBias, relative_bias_of
 from transformer.model.trace import NO_TAP, Tap
@@ -98,10 +98,16 @@ def _own_relative_bias(config: TransformerConfig, *, both_ways: bool) -> Relativ
     return relative_bias_of(config, both_ways=both_ways) if config.relative_bias_per_layer else None
 
 
-def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(
-        config.d_model, config.d_ff, activation=config.activation, bias=config.bias, gated=config.gated
-    )
+def _feed_forward(config: TransformerConfig) -> FeedForward | MixtureOfExperts:
+    def feed_forward() -> FeedForward:
+        return FeedForward(
+            config.d_model, config.d_ff, activation=config.activation, bias=config.bias, gated=config.gated
+        )
+
+    if not config.n_experts:
+        return feed_forward()
+    experts = [feed_forward() for _ in range(config.n_experts)]
+    return MixtureOfExperts(config.d_model, experts, config.n_active_experts)
 
 
 class EncoderLayer(_ResidualLayer):

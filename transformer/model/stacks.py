@@ -34,6 +34,8 @@ class _Stack(nn.Module):
         self.wavelengths = {base: rotary_wavelengths(config, base) for base in self.bases if base}
         n_distinct = 1 if config.shared_layers else n_layers
         self.layers = nn.ModuleList([layer(config) for _ in range(n_distinct)] * (n_layers // n_distinct))
+        if not config.first_norm and n_layers:
+            self.layers[0].register_module("self_attn_norm", None)
         self.final_norm = norm_of(config) if config.ends_with_norm(stack) else None
 
     def position_info(self, x: Tensor, start: int = 0) -> list[PositionInfo]:

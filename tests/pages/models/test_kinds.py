@@ -71,11 +71,12 @@ def one_each(*kinds: str) -> list[object]:
 
 
 def numberless(kind: str) -> LoadedModel:
-    """A model of this kind with one NaN weight in the last layer."""
+    """A model of this kind with a NaN weight in the last feed-forward, or in each of its experts."""
     loaded = KINDS[kind]()
     weights = loaded.model.state_dict()
-    name = next(name for name in reversed(weights) if name.endswith("feed_forward.w_2.weight"))
-    weights[name][0, 0] = torch.nan
+    names = [name for name in weights if name.endswith("w_2.weight")]
+    for name in names[-(loaded.model.config.n_experts or 1) :]:
+        weights[name][0, 0] = torch.nan
     return loaded
 
 

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.kinds import CAPPED, FACTORS, MASKED, PARALLEL, RELATIVE, ROTARY, SHARED, SHIFTED
+from tests.support.kinds import (
+    CAPPED,
+    EXPERTS,
+    FACTORS,
+    LOCAL,
+    MASKED,
+    PARALLEL,
+    RELATIVE,
+    ROTARY,
+    SHARED,
+    SHIFTED,
+)
 from tests.transformer.model.core import KINDS, SIZES
 from transformer.model.config import PER_LAYER
 
@@ -51,6 +62,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "wavelengths up to the base, a first position, a factor in post-norm": SHIFTED
     | {"memory_padding_mask": True},
     "narrow sinusoids, untied": {"d_embedding": 14, "tie_generator": False, "norm_position": "both"},
+    "experts, the same window in all layers": EXPERTS | {"n_experts": 3},
+    "windows, normed embeddings for the first attention": LOCAL,
     "relative, capped": {"positions": "relative", "attention_soft_cap": 1.5, "n_kv_heads": 1},
     "a relative bias per layer": {"positions": "relative", "relative_bias_per_layer": True},
     "linear biases": {"positions": "alibi", "n_kv_heads": 1, "embedding_norm": True},

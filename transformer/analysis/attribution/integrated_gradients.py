@@ -65,7 +65,10 @@ class IntegratedGradients:
 
     @property
     def completeness_error(self) -> float:
-        """The sum of all scores minus the difference of the two answers; 0 for infinitely many steps."""
+        """The sum of all scores minus the difference of the two answers; 0 for infinitely many steps.
+
+        In a mixture of experts the jumps where a router changes its choice remain: no gradient shows them.
+        """
         total = sum(float(scores.sum()) for scores in self.by_stack.values())
         return total - (self.answer - self.baseline_answer)
 

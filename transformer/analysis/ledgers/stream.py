@@ -50,7 +50,7 @@ class Stream:
     def read_input(self, layer: int, sublayer: str, reading: Reading) -> None:
         """Take apart the input of a sublayer's matrices."""
         config = self.model.config
-        if config.has_norms_before:
+        if config.reads_normed(layer, sublayer):
             name = f"{sublayer}_norm"
             self._norm(f"{self._layer(layer)}.{name}", reading, Part("bias", layer, name))
         # In parallel, both sublayers read what enters the layer.
@@ -88,8 +88,9 @@ class Stream:
         if isinstance(module, MultiHeadAttention):
             self._attention(layer, name, module, branch)
         else:
-            assert isinstance(module, FeedForward)
-            self._output(Part("feed_forward", layer, name), module.w_2.bias, branch)
+            # The biases of experts are weighted: part of the output.
+            bias = module.w_2.bias if isinstance(module, FeedForward) else None
+            self._output(Part("feed_forward", layer, name), bias, branch)
 
     def _output(self, part: Part, bias: Tensor | None, reading: Reading) -> None:
         """A sublayer's output as one part, without its last bias, which is another."""

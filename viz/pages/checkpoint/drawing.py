@@ -148,6 +148,8 @@ class _Drawn:
         looks = "each position looks at itself and those before it" if is_causal else looks
         grouped = config.n_kv_heads < config.n_heads
         shared = f" They share {config.n_kv_heads} heads of keys and values." if grouped else ""
+        is_bare = config.has_norms_before and not config.first_norm and not is_cross
+        without_norm = " Only layers after the first have a norm before it." if is_bare else ""
         normed = " Queries and keys have norms of their own." if config.query_key_norm else ""
         return self._block(
             "attention",
@@ -157,7 +159,7 @@ class _Drawn:
             + (f", {config.n_kv_heads} of keys and values" if grouped else "")
             + ("" if is_cross else _IN_ATTENTION.get(config.positions, "")),
             about=f"In {config.n_heads} heads, {looks} and gathers their values.{shared}{normed}"
-            f"{''.join(f' {said}' for said in attention_notes(config, path))}"
+            f"{''.join(f' {said}' for said in attention_notes(config, path))}{without_norm}"
             f"{self._in_layer()}",
             reads=is_cross,
         )
@@ -166,13 +168,21 @@ class _Drawn:
         config = self.config
         activation = _ACTIVATIONS[config.activation]
         gate = ", times a second projection (gated)" if config.gated else ""
+        n, active = config.n_experts, config.n_active_experts
+        experts = f", {active} of {n} experts" if n else ""
+        chosen = (
+            f"A router chooses {active} of {n} feed-forwards, the experts, for each position and weights "
+            "what they add. "
+            if n
+            else ""
+        )
         return self._block(
             "feed-forward",
-            "feed-forward",
+            "mixture of experts" if config.n_experts else "feed-forward",
             path,
             detail=f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, "
-            f"{'gated ' if config.gated else ''}{activation}",
-            about=f"Each position separately: widened to {config.d_ff:,} numbers, through "
+            f"{'gated ' if config.gated else ''}{activation}{experts}",
+            about=f"{chosen}Each position separately: widened to {config.d_ff:,} numbers, through "
             f"{activation}{gate}, and back."
             + (
                 " It reads the same stream as self-attention, in parallel."

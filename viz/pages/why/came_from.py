@@ -190,6 +190,11 @@ def _pictures(asked: Asked, found: CameFrom) -> None:
         f"({number(found.gradients.baseline_answer, 2)}), with an error of {number(error, 3)} after "
         f"{N_STEPS} steps, most of them where the slope changes abruptly: where a ReLU switches or attention "
         "turns from one word to another."
+        + (
+            " Where a router changes its choice of experts, the answer jumps, which no gradient shows."
+            if asked.loaded.model.config.n_experts
+            else ""
+        )
     )
     computed_by(came_from)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
@@ -119,7 +120,8 @@ def _several(asked: Asked, label: str, options: Sequence[str], name: str) -> lis
 
 def _sublayers(run: Run) -> dict[str, str]:
     """The paths of all sublayers, by name."""
-    paths = [path.removesuffix(".out") for path in run.trace if path.endswith(".out") and ".layers." in path]
+    is_output = re.compile(r".*\.layers\.\d+\.\w+\.out").fullmatch  # not that of one expert
+    paths = [path.removesuffix(".out") for path in run.trace if is_output(path)]
     names = {"self_attn": "self-attention", "cross_attn": "cross-attention", "feed_forward": "feed-forward"}
     found = {}
     for path in paths:

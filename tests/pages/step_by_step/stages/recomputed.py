@@ -75,7 +75,8 @@ def turned(parts: Sequence[Numbers], way: Way) -> Numbers:
 def angles(way: Way, length: int) -> Numbers:
     config = way.config
     n = config.rotary_dims or config.d_head
-    base = config.position_bases[way.layer] if config.position_bases else config.position_base
+    bases = config.of_stack(config.position_bases, way.stack)
+    base = bases[way.layer] if bases else config.position_base
     speed = base ** (-np.arange(0, n, 2) / n)
     waves = 2 * np.pi / speed
     start, full, stretch = config.stretch_start, config.stretch_full, config.rotary_stretch
@@ -105,6 +106,11 @@ def scaled(setting: str, root: str, power: float) -> Recompute:
 def softmaxed(parts: Sequence[Numbers], way: Way) -> Numbers:
     shares = np.exp(parts[0] - parts[0].max(1, keepdims=True))
     return shares / shares.sum(1, keepdims=True)
+
+
+def routed(parts: Sequence[Numbers], way: Way) -> Numbers:
+    smallest = np.sort(parts[0], axis=1)[:, -way.config.n_active_experts, None]
+    return softmaxed([np.where(parts[0] >= smallest, parts[0], -np.inf)], way)
 
 
 def own_group(parts: Sequence[Numbers], way: Way) -> Numbers:
@@ -177,6 +183,9 @@ RECOMPUTED: dict[str, Recompute] = {
     "out": product,
     "gate": activated,
     "hidden": hidden,
+    "router": product,
+    "routing": routed,
+    "mixture": lambda parts, way: parts[0] * parts[1] + parts[2],
 }
 """By the name of the stage, or what follows its first hyphen."""
 

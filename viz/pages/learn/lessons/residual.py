@@ -93,9 +93,14 @@ def normalized(subject: Subject) -> float:
 
 
 def active(subject: Subject) -> float:
-    """The share of the hidden units of layer 0's feed-forward that are active for the token."""
+    """The share of the hidden units of layer 0's feed-forward that are active for the token.
+
+    In a mixture of experts, those of the expert with the largest weight.
+    """
     path = f"{stack_of(subject)}.layers.0.feed_forward"
     trace = subject.run.trace
+    if subject.config.n_experts:
+        path += f".experts.{int(trace[f'{path}.routing'][0, place_of(subject)].argmax())}"
     hidden = trace[f"{path}.gate"] if subject.config.gated else trace[f"{path}.hidden"]
     return float((hidden[0, place_of(subject)] > 0).float().mean())
 
@@ -152,6 +157,11 @@ def _reason_norm(subject: Subject) -> str:
         "whatever they were before. Each token is taken by itself: no other token, and no other sentence of "
         "a batch, has a part in it."
     )
+
+
+def _of_experts(subject: Subject) -> str:
+    n = subject.config.n_experts
+    return f", in the one of its {n} experts with the largest weight," if n else ""
 
 
 def _reason_active(subject: Subject) -> str:
@@ -265,7 +275,8 @@ LESSON = Lesson(
                 name="active",
                 asks=lambda subject: (
                     f"How many percent of the {subject.config.d_ff:,} units in layer 0 of the "
-                    f"{stack_of(subject)} are active, above 0, for {quoted(_token(subject))}?"
+                    f"{stack_of(subject)}{_of_experts(subject)} are active, above 0, for "
+                    f"{quoted(_token(subject))}?"
                 ),
                 answer=lambda subject: 100 * active(subject),
                 unit="percent",

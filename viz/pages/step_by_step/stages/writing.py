@@ -16,7 +16,8 @@ from viz.figures.labels import visible
 from viz.figures.numbers import number
 from viz.markdown import quoted
 from viz.pages.step_by_step.stages.choosing import choice, round_again
-from viz.pages.step_by_step.stages.layer import ACTIVATIONS, memory_of, stream
+from viz.pages.step_by_step.stages.feed_forward import ACTIVATIONS
+from viz.pages.step_by_step.stages.layer import memory_of, stream
 from viz.pages.step_by_step.stages.norms import norm_stage
 from viz.pages.step_by_step.stages.source import assigning, calling, tapping, whole
 from viz.pages.step_by_step.stages.stage import ALL, CELL, COLUMN, ROW, Axis, Matrix, Operand, Stage
