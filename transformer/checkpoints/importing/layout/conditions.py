@@ -36,6 +36,7 @@ def holds(
             saved: the trainer saved all of these next to the weights;
             chosen: a setting -> its value, or = and the name of a setting that is equal;
             sinusoids: tensor -> how its numbers order the paper's sinusoids, false for learned numbers;
+            one_tensor: two names that refer to the same numbers in the files;
             uncomputed_names: whether most names begin with a type of model that ours does not compute;
             any: several sets of conditions, one of which holds;
             not: conditions that don't all hold.
@@ -64,6 +65,8 @@ def chosen(conditions: Mapping[str, Any]) -> Iterator[str]:
     for name, values in conditions.get("chosen", {}).items():
         yield name
         yield from (one[1:] for one in _listed(values) if isinstance(one, str) and one.startswith("="))
+    for lengths in conditions.get("rows", {}).values():
+        yield from (one[1:] for one in _listed(lengths) if isinstance(one, str) and one.startswith("="))
     nested = [*conditions.get("any", ()), *([conditions["not"]] if "not" in conditions else ())]
     for one in nested:
         yield from chosen(one)
@@ -141,6 +144,7 @@ _TESTS: Mapping[str, Callable[[Any, _Context], bool]] = {
     "sinusoids": lambda needed, of: all(
         _orders_sinusoids(of.raw.tensors.get(name), layout) for name, layout in needed.items()
     ),
+    "one_tensor": lambda needed, of: of.raw.same_numbers(*needed),
     "uncomputed_names": lambda needed, of: (
         needed == bool(missing_by_name([stored.name for stored in of.raw.tensors.values()]))
     ),

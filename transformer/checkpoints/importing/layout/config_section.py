@@ -27,7 +27,7 @@ GROUPS = (
 )
 """Entries of `config` that fill in several fields."""
 _SPEC = {
-    **dict.fromkeys(("key", "present", "bare"), "texts"),
+    **dict.fromkeys(("key", "present", "bare", "widest"), "texts"),
     **dict.fromkeys(("question", "why", "base_key", "part_key", "entry"), "text"),
     **dict.fromkeys(("power", "times", "minus", "width", "base", "part"), "number"),
     **dict.fromkeys(("choices", "answers", "bases"), "table"),

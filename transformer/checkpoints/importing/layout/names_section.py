@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
 from transformer.checkpoints.importing.family import Into
-from transformer.checkpoints.importing.layout.operations import NUMBERS, OLD_NAMES, OPERATIONS, Stored
+from transformer.checkpoints.importing.layout.operations import ARGUMENTS, OLD_NAMES, OPERATIONS, Stored
 from transformer.checkpoints.importing.layout.our_names import module_names, pattern_of, weight_names
 from transformer.checkpoints.importing.layout.plain_yaml import Node
 from transformer.checkpoints.importing.layout.section_reader import SectionReader, nearest_name, plain_value
@@ -113,21 +114,23 @@ class NamesReader(SectionReader):
                 known = (*OPERATIONS, *OLD_NAMES)
                 near = nearest_name(str(name), known)
                 raise self.error(one, f"there is no layout {shown(name)}{near}; known: {', '.join(known)}")
-            if name in NUMBERS:
-                argument = argument or parts.get("rows", Node(None, one.line))
-                value, kind = argument.value, NUMBERS[name]
-                if type(value) not in (int, kind) or not 0 <= value < LARGEST_SIZE:
-                    raise self.error(
-                        argument,
-                        "without_first_rows needs the number of rows (rows: 2)"
-                        if kind is int
-                        else f"{name} needs a number",
-                    )
-                yield name, value
-            elif argument is not None:
-                raise self.error(one, f"{name} has no argument")
-            else:
-                yield name, None
+            yield name, self.argument(name, argument, parts.get("rows", Node(None, one.line)))
+
+    def argument(self, name: str, argument: Node | None, rows: Node) -> Any:
+        """An operation's argument, which may stand after `rows`; None for one without."""
+        if name not in ARGUMENTS:
+            if argument is not None:
+                raise self.error(argument, f"{name} has no argument")
+            return None
+        node, kind = argument or rows, ARGUMENTS[name]
+        if kind is list:
+            if not isinstance(node.value, list) or not all(_is_row(one.value) for one in node.value):
+                raise self.error(node, f"{name} needs the numbers of rows, in order ([1, 2, 0], or 1:-1)")
+            return [one.value for one in node.value]
+        if type(node.value) not in (int, kind) or not 0 <= node.value < LARGEST_SIZE:
+            needed = "the number of rows (rows: 2)" if kind is int else "a number"
+            raise self.error(node, f"{name} needs {needed}")
+        return node.value
 
     def check_foreign(self, theirs: str, node: Node) -> None:
         """Reject braces other than {} for numbers, and so many {} that a name could match in many ways."""
@@ -158,3 +161,10 @@ def _part(into: Into, part: str) -> Into:
     names = tuple(f"{name}.{part}" for name in into.names)
     by = replace(into.by, names=names) if isinstance(into.by, Stored) else into.by
     return Into(by, *names, joined=into.joined, part=into.part)
+
+
+def _is_row(value: Any) -> bool:
+    """True for the number of a row, negative from the end, and for first:last."""
+    if isinstance(value, str):
+        return re.fullmatch(r"-?[0-9]{0,9}:-?[0-9]{0,9}", value) is not None and "-:" not in value
+    return type(value) is int and abs(value) < LARGEST_SIZE

@@ -114,6 +114,24 @@ def _without_first_rows(tensor: Tensor, name: str, config: TransformerConfig, n:
     return tensor[n:] if ".positions" not in name else tensor[n : n + config.max_len]
 
 
+def _take_rows(tensor: Tensor, name: str, config: TransformerConfig, rows: Any) -> Tensor:
+    """(n, ...) -> those rows, in their order; of a table of positions at most max_len."""
+    taken = tensor[_numbers(rows, len(tensor))]
+    return taken[: config.max_len] if ".positions" in name else taken
+
+
+def _numbers(rows: Sequence[int | str], n: int) -> list[int]:
+    """The numbers of rows written as numbers, negative from the end, and as first:last; of n rows."""
+    found: list[int] = []
+    for row in rows:
+        if isinstance(row, str):
+            first, last = (int(part) if part else None for part in row.split(":"))
+            found += range(n)[first:last]
+        else:
+            found.append(row)
+    return found
+
+
 def _scaled(tensor: Tensor, name: str, config: TransformerConfig, factor: Any) -> Tensor:
     return tensor * factor
 
@@ -140,6 +158,18 @@ def _once_per_head(tensor: Tensor, name: str, config: TransformerConfig, _: Any)
     blocks = tensor.new_zeros(copies, tensor.shape[0], copies, tensor.shape[1])
     blocks.diagonal(dim1=0, dim2=2).copy_(tensor[..., None])
     return blocks.flatten(2).flatten(0, 1)
+
+
+def _filled(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    """(n, ...) -> (d_ff, ...), for w_2 (D, n) -> (D, d_ff): zeros for the hidden units that a layer lacks."""
+    axis = 1 if ".w_2" in name else 0
+    if tensor.dim() <= axis or tensor.shape[axis] >= config.d_ff:
+        return tensor
+    lacking = config.d_ff - tensor.shape[axis]
+    zeros = tensor.new_zeros([lacking if i == axis else n for i, n in enumerate(tensor.shape)])
+    import torch  # imported here because rejected files don't need it
+
+    return torch.cat([tensor, zeros], dim=axis)
 
 
 def _shared(tensors: list[Tensor], names: Sequence[str], config: TransformerConfig, _: Any) -> list[Tensor]:
@@ -185,8 +215,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "pairs_apart": _each(_pairs_apart),
     "table_of_positions": _each(_table),
     "without_first_rows": _each(_without_first_rows),
+    "take_rows": _each(_take_rows),
     "scaled": _each(_scaled),
     "minus_one": _each(_minus_one),
+    "zeros_up_to_d_ff": _each(_filled),
     "next_row_added": _each(_next_row_added),
     "expanded": _each(_expanded),
     "once_per_head": _each(_once_per_head),
@@ -205,8 +237,8 @@ OLD_NAMES: Mapping[str, tuple[str, ...]] = {
 
 SPLITTING = frozenset({"blocks", "interleaved_by_head"})
 """Operations after which there is a tensor for each name."""
-NUMBERS: Mapping[str, type] = {"without_first_rows": int, "scaled": float}
-"""Operations with an argument, and its type."""
+ARGUMENTS: Mapping[str, type] = {"without_first_rows": int, "scaled": float, "take_rows": list}
+"""Operations with an argument, and its type; a list is of numbers of rows."""
 
 
 def _same(shape: Shape, ours: str, argument: Any) -> Shape:
@@ -242,5 +274,6 @@ _SHAPES: Mapping[str, Callable[[Shape, str, Any], Shape]] = {
     "heads_apart": _without_heads,
     "table_of_positions": lambda shape, ours, argument: (_product(shape[:-1]), shape[-1]) if shape else shape,
     "without_first_rows": _fewer_rows,
+    "take_rows": lambda shape, ours, rows: (len(_numbers(rows, shape[0] or 0)), *shape[1:]),
     "once_per_head": lambda shape, ours, argument: (None,) * len(shape),
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft, checked_size
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.layout import questions, rotary_questions
+from transformer.checkpoints.importing.layout import questions, rotary_questions, widths
 from transformer.checkpoints.importing.layout.conditions import chosen, holds
 from transformer.checkpoints.importing.layout.derived import Derived
 from transformer.checkpoints.importing.layout.file import Layout, overlaid
@@ -126,7 +126,10 @@ class Reading:
         draft = self.draft
         if name == "pad_id" and "usual" in spec:
             usual = spec["usual"]
-            draft.pad_id(self.get(usual) - 1 if isinstance(usual, str) else usual)
+            usual = self.get(usual) - 1 if isinstance(usual, str) else usual
+            draft.pad_id(usual if draft.config is None else min(usual, spec.get("default", usual)))
+        elif "widest" in spec:
+            widths.put_widest(self, spec["widest"])
         elif draft.config is not None and self._from_config(name, spec, draft.config):
             pass
         elif "present" in spec:
@@ -144,10 +147,19 @@ class Reading:
             draft.put(name, spec["usual"], "assumed", spec.get("why", "the usual one of this family"))
         elif "value" in spec:
             value = tuple(spec["value"]) if isinstance(spec["value"], list) else spec["value"]
-            draft.put(name, value, "layout", spec.get("why", self.layout.every or "the usual one"))
+            self._follow(name, value, spec)
         else:
             return False
         return True
+
+    def _follow(self, name: str, value: Any, spec: Mapping[str, Any]) -> None:
+        """Fill in a value that the layout gives: from the answer that it depends on, if it depends on one."""
+        asked = [one for one in spec.get("when", {}).get("chosen", {}) if one in self.draft.questions]
+        if asked:
+            source = self.draft.settings[asked[-1]].source
+            self.draft.put(name, value, source, spec.get("why", f"{asked[-1]}, above"))
+        else:
+            self.draft.put(name, value, "layout", spec.get("why", self.layout.every or "the usual one"))
 
     def _from_config(self, name: str, spec: Mapping[str, Any], config: ForeignConfig) -> bool:
         """Fill in a setting from config.json; False if it isn't there and has no default."""

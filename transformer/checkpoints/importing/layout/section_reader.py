@@ -11,7 +11,7 @@ from transformer.errors import CheckpointError, shown
 
 CONDITIONS = {
     **dict.fromkeys(("model_type", "has", "has_any", "lacks", "saved"), "texts"),
-    **dict.fromkeys(("part_of_names", "no_part_of_names"), "texts"),
+    **dict.fromkeys(("part_of_names", "no_part_of_names", "one_tensor"), "texts"),
     **dict.fromkeys(
         ("rows", "rows_over_columns", "says", "below_zero", "chosen", "sinusoids", "not"), "table"
     ),

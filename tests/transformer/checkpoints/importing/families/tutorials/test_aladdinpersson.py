@@ -23,7 +23,7 @@ from tests.transformer.checkpoints.importing.families.reference import (
     published,
     with_positions,
 )
-from transformer.checkpoints.importing.families.tutorials.aladdinpersson import once_per_head
+from transformer.checkpoints.importing.layout.operations import Stored
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.model.config import TransformerConfig
 
@@ -109,5 +109,5 @@ def test_blocks_stand_on_the_diagonal() -> None:
         d_ff=7, max_len=8,
     )  # fmt: skip
     block = torch.arange(1.0, 5).view(2, 2)
-    (matrix,) = once_per_head(block, config)
+    (matrix,) = Stored((("once_per_head", None),), ("encoder.layers.0.self_attn.w_q.weight",))(block, config)
     assert torch.equal(matrix, torch.block_diag(block, block, block))

@@ -97,7 +97,7 @@ SAMPLES = {"jadore801120": sample, "jadore801120, 2018": sample_of_2018}
 def test_parity(tmp_path: Path, scaled: str) -> None:
     found = compared(tmp_path, sample(scaled=scaled), positions="sinusoidal", max_len=MAX_LEN)
     asked = ["scale_emb_or_prj"] if scaled else []
-    assert [*found.asked] == ["n_heads", *asked, "norm_position", "place_of_layer_norm", "pad_id"]
+    assert [*found.asked] == ["norm_position", "place_of_layer_norm", "n_heads", *asked, "pad_id"]
 
 
 def test_norms_before_the_sublayers_and_heads_of_another_width(tmp_path: Path) -> None:

@@ -87,4 +87,4 @@ def test_parity(tmp_path: Path, bias: bool, gated: bool, learned: bool) -> None:
 def test_a_lone_stack(tmp_path: Path, is_causal: bool) -> None:
     kind = "decoder-only" if is_causal else "encoder-only"
     found = compared(tmp_path, lone_stack(is_causal=is_causal), kind=kind)
-    assert [*found.asked] == ["n_heads", "activation", "causal", "pad_id"]
+    assert [*found.asked] == ["causal", "n_heads", "activation", "pad_id"]

@@ -1,1 +1,0 @@
-"""Transformers of tutorials, written out in PyTorch: one module per repository."""
