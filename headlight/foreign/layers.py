@@ -147,9 +147,9 @@ def _read_layer(layer: Any, what: str) -> Floats:
             "layer in attention]."
         )
     if weights.ndim != 3 or not weights.size:
-        raise ValueError(
-            f"{what} has the shape {weights.shape}: it has to be (heads, queries, keys), or 1 of these."
-        )
+        blocks = ". Put blocks of queries, as in LongT5, together" if weights.ndim > 4 else ""
+        expected = f"it has to be (heads, queries, keys), or 1 of these{blocks}."
+        raise ValueError(f"{what} has the shape {weights.shape}: {expected}")
     _check_finite(weights, what)
     return weights
 

@@ -104,6 +104,11 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
         {},
         r"shape \(5, 5\), without heads.*average_attn_weights=False",
     ),
+    "blocks": (
+        ([weights(1, 2, HEADS, 4, 12)], tokens(QUERIES)),
+        {},
+        r"shape \(1, 2, 3, 4, 12\): .* Put blocks of queries, as in LongT5, together",
+    ),
     "a whole output without attentions": (
         ({"last_hidden_state": layers()}, tokens(QUERIES)),
         {},

@@ -16,8 +16,8 @@ from transformer.text.coder import Coder
 from viz.components.shared.output_step import Candidate, OutputStep
 from viz.figures.labels import visible
 
-_SPECIAL = re.compile(r"\[[^\[\]]+\]|<[^<>]+>|<\|.+\|>")
-"""How tokenizers write their special tokens."""
+_SPECIAL = re.compile(r"\[[^\[\]]+\]|<(?!0x[0-9A-F]{2}>)[^<>]+>|<\|.+\|>")
+"""How tokenizers write their special tokens; <0x0A> is a byte."""
 _CONTEXT = 8
 """Ids before an id that determine how it is spelled."""
 _SPACES = "▁Ġ "

@@ -29,3 +29,10 @@ def test_tokens_are_shown_as_ours_are(given: list[str], expected: list[str]) -> 
     for prettify in (True, False):
         data, _ = unpack_frame(headlight.show_attention([values], given, prettify_tokens=prettify).frame)
         assert data["sides"]["encoder"]["tokens"] == (expected if prettify else given)
+
+
+def test_special_tokens_are_told_from_bytes() -> None:
+    given = ["<s>", "<0x0A>", "æĹ", "¥", "[SEP]"]
+    data, _ = unpack_frame(headlight.show_attention([weights(1, HEADS, 5, 5)], given).frame)
+    assert data["sides"]["encoder"]["tokens"] == ["<s>", "<0x0A>", "<0xE6><0x97>", "<0xA5>", "[SEP]"]
+    assert data["sides"]["encoder"]["special"] == [0, 4]
