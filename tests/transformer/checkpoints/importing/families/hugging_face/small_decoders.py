@@ -145,6 +145,8 @@ CASES |= {
     "gemma2, no caps": (Gemma2ForCausalLM, GEMMA | NO_CAPS),
     "gemma2, biases": (Gemma2ForCausalLM, GEMMA | {"attention_bias": True}),
     "gemma3": (Gemma3ForCausalLM, GEMMA | {"layer_types": ["sliding_attention", "full_attention"] * 2}),
+    "gemma2, windows": (Gemma2ForCausalLM, GEMMA | {"sliding_window": 5}),
+    "gemma3, windows": (Gemma3ForCausalLM, GEMMA | {"sliding_window": 5, "sliding_window_pattern": 3}),
     "gemma3, stretched": (Gemma3ForCausalLM, GEMMA | {"rope_parameters": TWO_ROTATIONS}),
     "gemma3, capped": (Gemma3ForCausalLM, GEMMA | {"final_logit_softcapping": 2.0}),
     "granite": (GraniteForCausalLM, LLAMA | MULTIPLIERS),

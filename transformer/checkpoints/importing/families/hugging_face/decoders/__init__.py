@@ -1,1 +1,0 @@
-"""GPT-2, Llama and related models: decoders only."""

@@ -1,1 +1,0 @@
-"""Llama, and models with the same or nearly the same names."""
