@@ -22,14 +22,13 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     saved,
     tiny,
 )
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence.whisper import (
-    STAND_IN_SOUNDS,
-)
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.trace import Recorder
 from transformer.model.transformer import Transformer
 
 VOCAB, HEADS, SOUNDS, LENGTH, PAD = 41, 3, 23, 19, 2
+STAND_IN_SOUNDS = 128
+"""Rows of the table that stands in for the encoder's audio input."""
 CONFIG = {
     "vocab_size": VOCAB,
     "d_model": 30,
