@@ -47,7 +47,7 @@ def attentions_of(output: Mapping[str, Any]) -> dict[str, Any]:
     Beams change places at every step: those of one sequence are put together from the rows in `beam_indices`.
 
     Raises:
-        ValueError: there are none, or there are beams and several sequences.
+        ValueError: there are none, or those of several generated sequences.
     """
     found = {name: output[name] for name in _FIELDS if output.get(name) is not None}
     if not found:
@@ -55,11 +55,11 @@ def attentions_of(output: Mapping[str, Any]) -> dict[str, Any]:
             f"The output has no attentions, only {', '.join(output)}: load the model with "
             'attn_implementation="eager" and call it with output_attentions=True.'
         )
-    beams = output.get("beam_indices")
+    sequences, beams = output.get("sequences", ()), output.get("beam_indices")
+    if len(sequences) > 1:
+        raise ValueError(f"The output has {len(sequences)} sequences: {_RUN_ONCE}")
     if beams is None:
         return found
-    if len(beams) > 1:
-        raise ValueError(f"The output has {len(beams)} sequences: {_RUN_ONCE}")
     rows = [row for row in beams[0].tolist() if row >= 0]
     return {
         name: [[layer[row : row + 1] for layer in step] for step, row in zip(steps, rows, strict=False)]

@@ -104,8 +104,8 @@ def _listed(weights: Layers, what: str) -> Any:
         nested = [isinstance(layer, list | tuple) for layer in weights]
         if any(nested) and not all(nested):
             raise TypeError(
-                f"{what} is a tuple with tuples in it, as a model's whole output: pass its attentions, such "
-                "as outputs[-1]."
+                f"{what} is a tuple with tuples in it, like a model's whole output: pass its attentions, "
+                "such as outputs[-1]."
             )
         missing = next((number for number, layer in enumerate(weights) if layer is None), None)
         if missing is not None:
@@ -160,7 +160,7 @@ def _check_finite(weights: Floats, what: str) -> None:
         return
     rows = np.flatnonzero(np.isnan(weights).all(axis=(0, 2)))
     if np.isneginf(weights[wrong]).all():
-        why = "-inf is that of scores after the mask. Pass their softmax."
+        why = "-inf means scores after the mask. Pass their softmax."
     elif len(rows) == weights.shape[1]:
         why = "every row is NaN, as after an overflow in half precision. Run the model in float32."
     elif wrong.sum() == len(rows) * len(weights) * weights.shape[2]:

@@ -100,8 +100,8 @@ def view_several(weights: Mapping[Attention, Layers], tokens: Mapping[Stack, Tok
             check_keys(read[name][0], f"{name}_attention")
         if queries == keys and n_queries != n_keys:
             raise ValueError(
-                f"{name}_attention has {n_queries} queries and {n_keys} keys, as one step of generate(): "
-                "pass all its steps."
+                f"The queries and keys of {name}_attention are {n_queries} and {n_keys} tokens, as in one "
+                "step of generate(): pass all its steps."
             )
         for stack, count, what in ((queries, n_queries, "queries"), (keys, n_keys, "keys")):
             generated = stack == "decoder" and is_generated(layers)

@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "a whole output as a tuple": (
         ((layers()[0][0], tuple(layers())), tokens(QUERIES)),
         {},
-        r"a tuple with tuples in it, as a model's whole output: .* outputs\[-1\]",
+        r"a tuple with tuples in it, like a model's whole output: .* outputs\[-1\]",
     ),
     "a whole output by the name of a part": (
         (),
@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
         {},
         "not finite: the first one is in head 1, query 2, key 3",
     ),
-    "masked scores": (([changed((1, 2, 3), -np.inf)], tokens(QUERIES)), {}, "-inf is that of scores after"),
+    "masked scores": (([changed((1, 2, 3), -np.inf)], tokens(QUERIES)), {}, "-inf means scores after"),
     "tokens too few": (
         (layers(), tokens(4)),
         {},

@@ -181,6 +181,11 @@ def test_several_sequences_are_refused_with_what_to_do() -> None:
         headlight.show_attention(beams.attentions, named(beams.sequences[0]))
     with pytest.raises(ValueError, match=r"The output has 2 sequences: run the model on one of them"):
         headlight.show_attention(beams, named(beams.sequences[0]))
+    translated = generate("Marian", prompt(2))
+    with pytest.raises(
+        ValueError, match=r"2 sequences: .* model\(input_ids\[:1\], decoder_input_ids=output\.seq"
+    ):
+        headlight.show_attention(translated, encoder_tokens=tokens(PROMPT), decoder_tokens=tokens(6))
     once = forward("GPT2", beams)
     assert_shows(
         headlight.show_attention(once, named(beams.sequences[0])), "decoder", once.attentions, PROMPT + 6
@@ -206,9 +211,7 @@ def test_what_is_not_of_steps_is_refused(case: str) -> None:
 
 
 def test_a_step_of_a_decoder_by_name_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="decoder_attention has 1 queries and 5 keys, as one step of generate"
-    ):
+    with pytest.raises(ValueError, match=r"decoder_attention are 1 and 5 tokens, as in one step of generate"):
         headlight.show_attention(decoder_attention=layers(2, 1, 5), decoder_tokens=tokens(5))
 
 
