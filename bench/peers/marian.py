@@ -12,6 +12,7 @@ from transformers import MarianConfig, MarianMTModel
 
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.config import TransformerConfig
+from transformer.model.feed_forward import FeedForward
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.normalization import LayerNorm, Norm
 from transformer.model.positions import sinusoidal_encoding
@@ -114,6 +115,7 @@ def generate(
 def _copy_common(mine: EncoderLayer | DecoderLayer, other: nn.Module) -> None:
     _copy_attention(mine.self_attn, other.get_submodule("self_attn"))
     _copy_norm(mine.self_attn_norm, other.get_submodule("self_attn_layer_norm"))
+    assert isinstance(mine.feed_forward, FeedForward)
     _copy_linear(mine.feed_forward.w_1, other.get_submodule("fc1"))
     _copy_linear(mine.feed_forward.w_2, other.get_submodule("fc2"))
     _copy_norm(mine.feed_forward_norm, other.get_submodule("final_layer_norm"))

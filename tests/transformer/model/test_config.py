@@ -155,6 +155,21 @@ REFUSED: list[tuple[Mapping[str, object], str]] = [
         )
         for value in (-1, 2.0, True)
     ),
+    ({"n_experts": 1}, "n_experts is 1: give at least 2, or 0 for one feed-forward."),
+    *(
+        (
+            {"n_experts": n_experts, "n_active_experts": n},
+            f"n_active_experts is {n}: it must be from {fewest} to n_experts, {n_experts}.",
+        )
+        for n_experts, n, fewest in ((4, 0, 1), (4, 5, 1), (0, 2, 0))
+    ),
+    *(
+        (
+            {"first_norm": False, **changes},
+            "first_norm is False, which needs norm_position 'pre' and no shared_layers: set it to True.",
+        )
+        for changes in ({}, {"norm_position": "pre", "shared_layers": True})
+    ),
     ({"attention_windows": [0] * 5}, "attention_windows has no window above 0: leave it out."),
     *(
         (

@@ -15,6 +15,7 @@ from tests.transformer.model.core import KINDS, batch, deviation, pair_batch, ti
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.config import TransformerConfig
 from transformer.model.embedding import Embedding
+from transformer.model.feed_forward import FeedForward
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.normalization import LayerNorm, Norm
 from transformer.model.stacks import Decoder, Encoder
@@ -64,6 +65,7 @@ def copy_layer(ours: EncoderLayer | DecoderLayer, theirs: Any, cross: bool) -> N
         assert isinstance(ours, DecoderLayer)
         copy_attention(ours.cross_attn, theirs.multihead_attn)
         copy_norm(ours.cross_attn_norm, theirs.norm2)
+    assert isinstance(ours.feed_forward, FeedForward)
     copy_linear(ours.feed_forward.w_1, theirs.linear1)
     copy_linear(ours.feed_forward.w_2, theirs.linear2)
     copy_norm(ours.feed_forward_norm, theirs.norm3 if cross else theirs.norm2)
