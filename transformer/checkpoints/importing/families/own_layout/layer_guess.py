@@ -24,7 +24,7 @@ from transformer.checkpoints.importing.families.own_layout.name_words import (
 from transformer.checkpoints.importing.families.own_layout.norm_guess import guess_norms
 
 _AS_THE_OTHERS = "square: stored like the other matrices?"
-_FUSED_ORDER = "or interleaved_by_head: shapes don't tell"
+_OR_BY_HEAD = "or interleaved_by_head: shapes don't tell"
 _BY_NUMBER = "by its number in the list"
 _ACTIVATED = (("w1", "w3"), ("fc1", "fc2"), ("wi0", "wi1"), ("linear1", "linear2"))
 """Gated feed-forwards: the matrix whose output is activated, and the one it is multiplied with."""
@@ -113,7 +113,9 @@ class LayerGuess:
                 found.setdefault(key, _Attention(key)).parts[part] = name
         whole = [one for one in found.values() if one.parts.keys() in ({"q", "k", "v"}, {"qkv"})]
         self.crosses = len([one for one in found.values() if {"q", "qkv"} & one.parts.keys()]) == 2
-        return whole or self._numbered_attention()
+        numbered = [] if whole else self._numbered_attention()
+        self.crosses = self.crosses or len(numbered) == 2
+        return whole or numbered
 
     def _numbered_attention(self) -> list[_Attention]:
         """Queries, keys, values and perhaps the output as entries 0, 1, 2, 3 of a list."""
@@ -129,6 +131,8 @@ class LayerGuess:
 
     def _outputs(self, attentions: Sequence[_Attention]) -> dict[str, _Attention]:
         """The one matrix of each attention that follows its heads."""
+        if len(attentions) > 2:
+            return {}
         taken = {name for attention in attentions for name in attention.parts.values()}
         of_attention: dict[int, list[str]] = {index: [] for index in range(len(attentions))}
         for name, of in self.matrices.items():
@@ -161,10 +165,7 @@ class LayerGuess:
             is_turned = shapes["qkv"] == (width, 3 * width)
             if not is_turned and shapes["qkv"] != (3 * width, width):
                 return
-            by = "three_blocks_of_columns" if is_turned else "three_blocks"
-            names = tuple(f"{kind}.w_{part}" for part in attention.order)
-            note = "" if is_in_blocks(attention.words) else _FUSED_ORDER
-            self._matrix(attention.parts["qkv"], names, by, note, bias_by="three_blocks")
+            self._fused(attention, kind, is_turned)
         else:
             visible = {
                 shape[0] == width for part, shape in shapes.items() if part != "o" and shape[0] != shape[1]
@@ -181,27 +182,38 @@ class LayerGuess:
         if "o" in shapes:
             self._plain(attention.parts["o"], f"{kind}.w_o", is_turned, attention.note)
 
+    def _fused(self, attention: _Attention, kind: str, is_turned: bool) -> None:
+        """Guess the matrix of queries, keys and values."""
+        names = tuple(f"{kind}.w_{part}" for part in attention.order)
+        by = "three_blocks_of_columns" if is_turned else "three_blocks"
+        is_open = not is_in_blocks(attention.words)
+        guess = Guess(names, by, _OR_BY_HEAD if is_open else "", is_open)
+        self._matrix(attention.parts["qkv"], guess, bias_by="three_blocks")
+
     def _plain(self, name: str, ours: str, is_turned: bool, note: str = "") -> None:
         shape = self._shape(name)
         doubtful = is_turned and shape[0] == shape[1]
-        self._matrix(name, (ours,), "transposed" if is_turned else "", _AS_THE_OTHERS if doubtful else note)
+        by = "transposed" if is_turned else ""
+        self._matrix(name, Guess((ours,), by, _AS_THE_OTHERS if doubtful else note))
 
-    def _matrix(self, name: str, modules: Sequence[str], by: str, note: str, bias_by: str = "") -> None:
-        """Guess a matrix and its bias."""
+    def _matrix(self, name: str, modules: Guess, bias_by: str = "") -> None:
+        """Guess a matrix and its bias, from a guess about modules."""
         shape = self.shapes[name]
         if len(shape) == 3:
-            by, note = ("pointwise" if shape[2] == 1 else "heads_apart"), ""
-        self.guesses[name] = Guess(tuple(f"{one}.weight" for one in modules), by, note)
+            modules = Guess(modules.names, "pointwise" if shape[2] == 1 else "heads_apart")
+        self.guesses[name] = modules._replace(names=tuple(f"{one}.weight" for one in modules.names))
         bias = bias_of(name, self.shapes)
         if bias:
             by = "heads_apart" if len(self.shapes[bias]) == 2 else bias_by
-            self.guesses[bias] = Guess(tuple(f"{one}.bias" for one in modules), by)
+            names = tuple(f"{one}.bias" for one in modules.names)
+            self.guesses[bias] = Guess(names, by, is_open=modules.is_open)
 
     def _feed_forward(self, names: Sequence[str]) -> bool | None:
         """Guess a feed-forward's matrices; returns whether they are stored (in, out), None if unknown."""
         width = self.d_model
         shapes = {name: self._shape(name) for name in names}
-        inner = {shape[0] for shape in shapes.values() if shape[::-1] in shapes.values()} - {width}
+        there = set(shapes.values())
+        inner = {shape[0] for shape in there if shape[::-1] in there} - {width}
         if len(inner) != 1:
             return None
         [d_ff] = inner

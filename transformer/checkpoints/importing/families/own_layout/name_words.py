@@ -14,14 +14,16 @@ class Guess(NamedTuple):
     """What a stored tensor may be.
 
     Attributes:
-        names: our weights, in full; empty if nothing can be guessed.
+        names: our weights, in full.
         by: how the tensor is stored; empty for torch's way.
         note: a remark for the user.
+        is_open: whether `by` is one of several ways that nothing rules out, for the user to choose.
     """
 
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...]
     by: str = ""
     note: str = ""
+    is_open: bool = False
 
 
 Guesses = dict[str, Guess]
@@ -35,7 +37,7 @@ _PARTS = {
 _FUSED = {"qkv": "qkv", "wqkv": "qkv", "kqv": "kqv"}
 _FUSED_PAIRS = {("in", "proj"), ("c", "attn")}
 _CROSS = re.compile(
-    r"cross|enc_?dec|dec_?enc|encoder_att|(src|source|memory|mem|context|ctx|inter)_(multi_?head_)?att"
+    r"cross|enc_?dec|dec_?enc|enc(oder)?_att|(src|source|memory|mem|context|ctx|inter)_(multi_?head_)?att"
     r"|src_(trg|tgt)|multihead_attn|(attn|attention|mha)_?2"
 )
 _SELF = re.compile(r"self|masked|src_src|trg_trg|tgt_tgt|(attn|attention|mha)_?1")
@@ -83,7 +85,8 @@ def attention_part(of: Sequence[str]) -> str:
 
 def is_matrix_of_a_layer(of: Sequence[str]) -> bool:
     """False for tables of positions, masks and the like."""
-    return not any(_NO_MATRIX.fullmatch(word) for word in of)
+    is_position_wise = any(FEED_FORWARD.fullmatch(word) for word in of)
+    return is_position_wise or not any(_NO_MATRIX.fullmatch(word) for word in of)
 
 
 def norm_parameter(last: str) -> str:
@@ -111,8 +114,11 @@ def crossness(of: Sequence[str]) -> int:
 
 
 def is_in_blocks(of: Sequence[str]) -> bool:
-    """True if a name says that queries, keys and values are stored one after the other."""
-    return bool(_FUSED_PAIRS & set(pairwise(of)))
+    """True if published models with such a name store queries, keys and values one after the other.
+
+    They are in_proj, c_attn, Wqkv and qkv alone; qkv_proj, qkv_layer and query_key_value may be by head.
+    """
+    return bool(_FUSED_PAIRS & set(pairwise(of))) or of[-1] in ("qkv", "wqkv")
 
 
 def numbers(of: Sequence[str]) -> set[int]:

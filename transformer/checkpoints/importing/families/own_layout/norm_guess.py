@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from transformer.checkpoints.importing.families.own_layout.name_words import (
     ATTENTION,
@@ -20,6 +20,7 @@ from transformer.checkpoints.importing.families.own_layout.name_words import (
 )
 
 _OF_QUERIES = {"q", "k", "query", "key", "qln", "kln", "qnorm", "knorm"}
+_AFTER = {"post", "after"}
 _FIRST, _LAST = {"input", "pre", "first", "before"}, {"post", "final", "second", "output", "after"}
 
 
@@ -40,20 +41,35 @@ def guess_norms(
         of, ours = words(before), norm_parameter(last)
         if shape == (d_model,) and ours and is_norm_name(of) and not _OF_QUERIES & {*of[-2:]}:
             found.setdefault(before, {})[ours] = name
-    if len(found) != len(sublayers):
+    of_outputs = _of_outputs(found)
+    of_inputs = [norm for norm in found if norm not in of_outputs]
+    if any(n and n != len(sublayers) for n in (len(of_inputs), len(of_outputs))):
         return {}
+    placed = _places(of_inputs, sublayers, in_order=in_order)
+    places = {norm: f"{sublayer}_norm" for norm, sublayer in placed.items()}
+    places |= {norm: f"{sublayer}_post_norm" for norm, sublayer in of_outputs.items()}
     return {
-        name: Guess((f"{sublayer}_norm.{ours}",))
-        for norm, sublayer in _places(list(found), sublayers, in_order=in_order).items()
+        name: Guess((f"{place}.{ours}",))
+        for norm, place in places.items()
         for ours, name in found[norm].items()
     }
+
+
+def _of_outputs(norms: Iterable[str]) -> dict[str, str]:
+    """Norms -> the sublayers whose outputs they norm: post_attention and post_feedforward, both or none."""
+    found = {norm: _named(words(norm)) for norm in norms if _AFTER & {*words(norm)}}
+    whole = "feed_forward" in found.values() and len({*found.values()}) == len(found)
+    return found if whole else {}
 
 
 def _places(
     norms: Sequence[str], sublayers: Mapping[str, Sequence[str]], *, in_order: bool
 ) -> dict[str, str]:
     """Norms -> sublayers: by the module that a norm is in, then by its name, then by the order."""
-    told = {norm: _inside(norm, sublayers) or _named(words(norm)) for norm in norms}
+    told = {
+        norm: _inside(norm, sublayers) or ("" if _AFTER & {*words(norm)} else _named(words(norm)))
+        for norm in norms
+    }
     told = {norm: sublayer for norm, sublayer in told.items() if sublayer in sublayers}
     if len(set(told.values())) < len(told):
         return {}
@@ -70,9 +86,7 @@ def _inside(norm: str, sublayers: Mapping[str, Sequence[str]]) -> str:
 
 
 def _named(of: Sequence[str]) -> str:
-    """The sublayer that a norm's name says, unless it says after what the norm comes."""
-    if {"post", "after"} & {*of}:
-        return ""
+    """The sublayer that a norm's name says."""
     if any(FEED_FORWARD.fullmatch(word) for word in of):
         return "feed_forward"
     cross = crossness(of)

@@ -24,6 +24,8 @@ _EMBEDDING = re.compile(r"(?!un).*emb.*|wte|wse|luts?|tok(en)?s?|words?|vocab|sh
 _OUTPUT = re.compile(
     r"(lm)?heads?|gen(erator)?|out(put)?|linear|proj(ection)?|fc|unembed(ding)?|logits?|pred.*|classif.*|toprobs|lm|mlm"
 )
+_FINAL = re.compile(r"final|last|f|lnf|out(put)?|end|post|after")
+_HEAD = re.compile(r"(lm)?heads?|lm|gen(erator)?|pred.*|classif.*|vocab")
 _OTHER_TABLE = re.compile(r"seg(ment)?s?|type|types|ids?|cls|pool(er)?|nsp|transform|values?")
 
 
@@ -58,9 +60,11 @@ def guess_outside(shapes: Mapping[str, Shape], d_model: int, sides: Iterable[str
         if is_mask(name, shape) or _is(_OTHER_TABLE, of) or d_model not in shape:
             continue
         if len(shape) == 1 and is_norm_name(words(before)) and norm_parameter(last):
-            ours = f"{embedding}.norm" if _is(_EMBEDDING, of) else f"{side}.final_norm"
-            if side and not _is(re.compile("(lm)?head|lm"), of):
-                guesses[name] = Guess((f"{ours}.{norm_parameter(last)}",))
+            is_of_words, ours = _is(_EMBEDDING, of), norm_parameter(last)
+            place = f"{embedding}.norm" if is_of_words else f"{side}.final_norm"
+            note = "" if is_of_words or _is(_FINAL, of) else f"or {embedding}.norm, before the layers"
+            if side and not _is(_HEAD, of):
+                guesses[name] = Guess((f"{place}.{ours}",), note=note)
         elif _is(_POSITIONS, of):
             if embedding and shape[-1] == d_model and len(shape) <= 3:
                 by = "table_of_positions" if len(shape) == 3 else ""
@@ -75,9 +79,9 @@ def _guess_words(
 ) -> Guesses:
     """Embeddings, and the generator with as many rows as that of the words it predicts."""
     named = [name for name, of in tables.items() if shapes[name][1] == d_model and not bias_of(name, shapes)]
-    named = [
-        name for name in named if _is(_EMBEDDING, tables[name]) and not _is(_OUTPUT, tables[name])
-    ] or named[:1]
+    named = [name for name in named if _is(_EMBEDDING, tables[name]) and not _is(_OUTPUT, tables[name])] or (
+        named[:1] if len(sides) == 1 else []
+    )
     if len(named) == 1:  # shared by both stacks, or that of the only one
         embeddings = {named[0]: "encoder" if "encoder" in sides else "decoder"}
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -46,11 +47,14 @@ config:
   # n_heads: 8
   # norm_position: pre    # or post, as in the paper
   # activation: relu      # or gelu, gelu_tanh, silu
-  # positions: sinusoidal # or rotary: queries and keys then often need `by: rotated_pairs_side_by_side`
+  # positions: sinusoidal # or rotary
   # embedding_scale: true # embeddings are multiplied by sqrt(d_model)
 """
-_BOTH_WAYS = {"bert", "mlm", "segment", "segments", "nsp", "pooler", "cls", "type"}
+_BOTH_WAYS = re.compile(r".*bert.*|mlm|segments?|nsp|pooler|cls|token_type.*")
 """Words in the names of models whose tokens see those after them, too."""
+_ROTARY = "rotary in halves, as in Hugging Face's models? Then by: rotated_pairs_side_by_side"
+_MOST_NAMES = 1_500
+"""Most names for which a file is written: one of more would be too long to be read."""
 _NO_NAMES = set("\"'#:,[]&*!|>%@`\\")
 
 
@@ -58,10 +62,15 @@ def template(raw: RawCheckpoint) -> str:
     """The text of a mapping file for a checkpoint.
 
     Raises:
-        CheckpointError: when a name can't be a key in it.
+        CheckpointError: when a name can't be a key in it, or there are too many.
     """
     found = look(raw.tensors)
     shapes = _patterns(found)
+    if len(shapes) > _MOST_NAMES:
+        raise CheckpointError(
+            f"The tensors have {len(shapes):,} different names; a mapping file can "
+            f"hold {_MOST_NAMES:,} at most."
+        )
     if any(not name.isprintable() or _NO_NAMES & set(name) for name in shapes):
         raise CheckpointError("The tensors have names that no mapping file can hold: rename them first.")
     sides, layers = _sides(found)
@@ -69,6 +78,10 @@ def template(raw: RawCheckpoint) -> str:
     for stack in found.stacks:
         if stack.prefix in sides:
             guesses |= _in_stack(stack.prefix, sides[stack.prefix], layers[stack.prefix].guesses)
+    guesses = _consistent(guesses)
+    has_positions = any(".positions." in ours for guess in guesses.values() for ours in guess.names)
+    if len(sides) == 1 and not has_positions:
+        guesses |= dict(_with_rotary(guesses))
     masks = [name for name, shape in shapes.items() if is_mask(name, shape)]
     lines = [_HEAD + _about_the_stack(sides) + "names:"]
     lines += _lines(
@@ -76,7 +89,7 @@ def template(raw: RawCheckpoint) -> str:
     )
     if masks:
         lines += ["ignored:", *(f"  {name}: a mask, which Headlight makes itself" for name in masks)]
-    return "\n".join([*lines, _CONFIG, ""])
+    return "\n".join([*lines, _CONFIG])
 
 
 def _patterns(found: Found) -> dict[str, Shape]:
@@ -97,7 +110,7 @@ def _sides(found: Found) -> tuple[dict[str, str], dict[str, LayerGuess]]:
     named = {prefix: side_of(prefix.removesuffix("."), ("encoder", "decoder")) for prefix in prefixes}
     crossing = [prefix for prefix in prefixes if layers[prefix].crosses]
     if len(prefixes) == 1:
-        both_ways = any(_BOTH_WAYS & {*words(name)} for name in _patterns(found))
+        both_ways = any(_BOTH_WAYS.fullmatch(word) for name in _patterns(found) for word in words(name))
         sides = {
             prefixes[0]: "decoder"
             if crossing
@@ -132,6 +145,13 @@ def _consistent(guesses: Guesses) -> Guesses:
     return {name: guess for name, guess in guesses.items() if all(claims[ours] == 1 for ours in guess.names)}
 
 
+def _with_rotary(guesses: Guesses) -> Iterator[tuple[str, Guess]]:
+    """Queries and keys of a model that has no table of positions, with a remark."""
+    for name, guess in guesses.items():
+        if not guess.by and guess.names[0].endswith(("self_attn.w_q.weight", "self_attn.w_k.weight")):
+            yield name, guess._replace(note=guess.note or _ROTARY)
+
+
 def _lines(shapes: Mapping[str, Shape], guesses: Guesses) -> Iterator[str]:
     """One entry for each tensor, or for a module's weight and bias together."""
     for names in _modules(shapes):
@@ -139,11 +159,11 @@ def _lines(shapes: Mapping[str, Shape], guesses: Guesses) -> Iterator[str]:
             _of_module(names, guesses) if len(names) > 1 or module(names[0])[1] == "weight" else None
         )
         if module_guess is not None:
-            yield from _entry(module(names[0])[0], module_guess)
+            yield from _entry(module(names[0])[0], module_guess, shapes[names[0]])
             continue
         for name in names:
             if name in guesses:
-                yield from _entry(name, guesses[name])
+                yield from _entry(name, guesses[name], shapes[name])
             else:
                 yield f"  # {name}:  # {shape_text(shapes[name])}"
 
@@ -169,15 +189,13 @@ def _of_module(names: Iterable[str], guesses: Guesses) -> Guess | None:
     return None if "embedding" in modules[0] and "norm" not in modules[0] else first._replace(names=modules)
 
 
-def _entry(theirs: str, guess: Guess) -> Iterator[str]:
+def _entry(theirs: str, guess: Guess, shape: Shape) -> Iterator[str]:
     note = f"  # {guess.note}" if guess.note else ""
     if len(guess.names) == 1 and not guess.by:
         yield f"  {theirs}: {guess.names[0]}{note}"
         return
-    yield f"  {theirs}:"
-    if guess.by:
-        yield f"    by: {guess.by}{note}"
-    if len(guess.names) == 1:
-        yield f"    to: {guess.names[0]}"
-    else:
-        yield from ("    to:", *(f"      - {name}" for name in guess.names))
+    many = len(guess.names) > 1
+    lines = [f"  by: {guess.by}{note}", *(["  to:"] if many else [])]
+    lines += [f"    - {name}" if many else f"  to: {name}" for name in guess.names]
+    yield f"  # {theirs}:  # {shape_text(shape)}" if guess.is_open else f"  {theirs}:"
+    yield from (f"  # {line}" if guess.is_open else f"  {line}" for line in lines)

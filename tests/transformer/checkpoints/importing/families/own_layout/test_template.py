@@ -112,3 +112,43 @@ def test_shapes_that_make_no_attention_are_left_blank(tmp_path: Path, rows: tupl
             named[f"net.layers.{i}.attention.{part}_proj.weight"] = ((n, D), ())
     found = guessed(written(tmp_path, named)[1])
     assert any("self_attn.w_" in ours[0] for ours in found.values()) == (rows == (D, D, D))
+
+
+def test_the_way_that_shapes_do_not_tell_is_left_to_the_user(tmp_path: Path) -> None:
+    """qkv_proj is published in blocks and by head."""
+    named = {name.replace("c_attn", "qkv_proj"): one for name, one in PUBLISHED["like GPT-2"].items()}
+    raw, text = written(tmp_path, named)
+    assert not any("w_q" in ours[0] for ours in guessed(text).values())
+    opened = text.replace("  # layers.{}.attention.qkv_proj:", "  layers.{}.attention.qkv_proj:")
+    opened = re.sub(r"^  # (  (by|to):|    - )", r"  \1", opened, flags=re.MULTILINE)
+    opened = opened.replace("config:\n", "config:\n  pad_id: -1\n  n_heads: 3\n")
+    assert imported(with_mapping(raw, opened), {})[1].config.n_decoder_layers == 2
+
+
+def test_norms_of_outputs_are_known_by_their_names(tmp_path: Path) -> None:
+    def places(norms: tuple[str, ...]) -> list[str]:
+        named = {name: one for name, one in PUBLISHED["like Llama"].items() if "_norm" not in name}
+        for i in range(2):
+            named |= {f"net.layers.{i}.{one}.weight": ((D,), ()) for one in norms}
+        found = guessed(written(tmp_path, named)[1])
+        return [found[f"net.layers.{{}}.{one}.weight"][0].split(".")[-2] for one in norms]
+
+    after = ("post_attention_norm", "post_feedforward_norm")
+    assert places(after) == ["self_attn_post_norm", "feed_forward_post_norm"]
+    assert places(("input_norm", after[0], "pre_feedforward_norm", after[1])) == [
+        "self_attn_norm",
+        "self_attn_post_norm",
+        "feed_forward_norm",
+        "feed_forward_post_norm",
+    ]
+
+
+def test_a_remark_stands_where_a_choice_is_the_user_s(tmp_path: Path) -> None:
+    """Rotary pairs where no table of positions is stored, and which side the only stack is."""
+    without, both, table = (
+        written(tmp_path, PUBLISHED[name])[1] for name in ("like Llama", "tunz", "minGPT")
+    )
+    assert without.count("rotated_pairs_side_by_side") == 2
+    assert "rotated_pairs" not in table + both
+    assert "taken for a decoder" in table
+    assert "taken for" not in both

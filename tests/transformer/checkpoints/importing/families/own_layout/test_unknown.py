@@ -212,3 +212,5 @@ def test_the_generator_is_the_matrix_with_a_bias_or_else_the_second(tmp_path: Pa
 def test_names_that_no_mapping_file_can_hold_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="rename them"):
         template(raw_of(tmp_path, {"a: b.weight": torch.zeros(2, 3)}))
+    with pytest.raises(CheckpointError, match="can hold 1,500"):
+        template(raw_of(tmp_path, {f"a{i}.weight": torch.zeros(1) for i in range(1_501)}))
