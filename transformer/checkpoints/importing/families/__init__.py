@@ -6,7 +6,6 @@ from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
     t5,
 )
-from transformer.checkpoints.importing.families.language_models import meta_llama, raschka, video_lecture
 from transformer.checkpoints.importing.families.toolkits import (
     fairseq,
     marian_npz,
@@ -24,10 +23,6 @@ from transformer.checkpoints.importing.layout.shipped import family, names
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
     *map(family, names()),
-    video_lecture.FAMILY,
-    raschka.GPT,
-    raschka.ROTARY,
-    meta_llama.FAMILY,
     fairseq.FAMILY,
     marian_npz.FAMILY,
     open_nmt.FAMILY,

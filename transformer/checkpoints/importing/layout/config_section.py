@@ -58,7 +58,7 @@ class ConfigReader(SectionReader):
     def spec(self, name: str, node: Node) -> dict[str, Any]:
         """One way to find a setting."""
         parts = self.dictionary(node, name)
-        self.check_kinds(parts, _SPEC, f"{name}:")
+        self.check_kinds(parts, _SPEC, f"{name} entry")
         spec = {key: plain_value(part) for key, part in parts.items()}
         if "axis" in spec and [type(one) for one in _listed(spec["axis"])] != [str, int]:
             raise self.error(parts["axis"], f"{name}: axis needs a tensor and the number of an axis")

@@ -224,12 +224,16 @@ class Derived:
         queries, into = self.held.tensors.get(f"{self.layer}.self_attn.w_q.weight", (None, None))
         if queries is None or into is None or not isinstance(into.by, Stored):
             return 0
+        if into.joined and into.part is None:  # a matrix for each head
+            return self.held.n_parts[f"{self.layer}.self_attn.w_q.weight"]
         return into.by.n_heads(queries.shape, self.get("d_model"))
 
     def _head_width(self) -> None:
-        n_heads, d_model, (q_rows, _) = self.get("n_heads"), self.get("d_model"), self.rows()
+        n_heads, d_model, (q_rows, k_rows) = self.get("n_heads"), self.get("d_model"), self.rows()
         if type(n_heads) is not int or n_heads < 1 or q_rows is None:
             return
+        if k_rows and (q_rows % n_heads or k_rows % (q_rows // n_heads or 1)):
+            rotary_questions.put_grouped_heads(self.draft, n_heads, q_rows, k_rows)  # says what is possible
         if q_rows != d_model or (self.get("positions") == "rotary" and d_model % n_heads == 0):
             self._put("d_head", max(1, q_rows // n_heads), "rows of queries over heads")
 

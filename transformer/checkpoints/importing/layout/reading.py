@@ -56,6 +56,7 @@ class Reading:
             if self._holds(when):
                 self.layout = overlaid(self.layout, sections)
                 self.derived = Derived(self.layout, self.draft, self.get)
+        self._refuse(by_settings=False)
         for name in (*self.layout.config, *self.derived.fields):
             if name != "pad_id":  # asked last
                 self.get(name)
@@ -269,14 +270,18 @@ class Reading:
             raise CheckpointError(f"{self.layout.what}: {name} needs question and answers.")
         asks[name]()
 
+    def _refuse(self, *, by_settings: bool) -> None:
+        """Reject a checkpoint by conditions that are, or aren't, about settings."""
+        for when, sentence in self.layout.refuse:
+            if any(chosen(when)) == by_settings and self._holds(when):
+                raise CheckpointError(sentence)
+
     def _check(self) -> None:
         """Reject what the layout doesn't cover."""
         config = self.draft.config
         if not self.layout.trusted:
             self.derived.held.refuse_rivals(self.layout.what)
-        for when, sentence in self.layout.refuse:
-            if self._holds(when):
-                raise CheckpointError(sentence)
+        self._refuse(by_settings=True)
         if config is None:
             return
         for key, (allowed, why, when) in self.layout.only.items():
