@@ -22,6 +22,7 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     raw_of,
 )
 from tests.transformer.model.core import trace_of
+from transformer.checkpoints.importing.layout.shipped import described_by_user
 from transformer.checkpoints.importing.recognition import plan_import, with_mapping
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.folder_files import MAPPING
@@ -77,8 +78,12 @@ class Gpt(nn.Module):
 
 
 def documented() -> str:
-    (example,) = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    return str(example)
+    return examples()[0]
+
+
+def examples() -> list[str]:
+    """The mapping files, and parts of some, in the documentation."""
+    return re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def mapped(folder: Path, text: str, **state_dict: Tensor) -> RawCheckpoint:
@@ -152,7 +157,7 @@ def test_tensors_stored_by_columns_and_tables_with_more_rows(tmp_path: Path) -> 
         if name.startswith("blocks.") and name.endswith(".weight") and state[name].dim() == 2:
             state[name] = state[name].T.contiguous()
     state["places.weight"] = torch.cat((torch.ones(2, D), state["places.weight"]))
-    text = documented().replace("by: three_blocks", "by: three_blocks_of_columns")
+    text = documented().replace("by: blocks", "by: [transposed, blocks]")
     for module in ("attn.out", "mlp.up", "mlp.down"):
         text = re.sub(rf"(  blocks.{{}}.{module}): (.*)", r"\1: {to: '\2', by: transposed}", text)
     table = "{to: tgt_embedding.positions.weight, by: without_first_rows, rows: 2}"
@@ -189,13 +194,13 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
         ("decoder.final_norm", "decoder.fnal_norm", 15, "the nearest is decoder.final_norm"),
         ("w_1\n", "w_1.wieght\n", 13, "our model has no"),
         ("n_heads: 4", "n_head: 4", 20, "the nearest is n_heads"),
-        ("three_blocks", "three_bloks", 6, "the nearest is three_blocks"),
+        ("by: blocks", "by: bloks", 6, "the nearest is blocks"),
         ("ignored:", "ignore:", 18, "the nearest is ignored"),
         ("blocks.{}.ln1", "blocks.{0.__class__}.ln1", 4, "is not a pattern"),
         ("blocks.{}.ln1", "blocks.ln1", 4, "fewer {}"),
         ("words.weight: tgt_embedding.weight", "words.weight: {to: 5}", 2, "give a name of ours"),
         ("words.weight: tgt", "places.weight: tgt", 3, "is there twice"),
-        ("n_heads: 4", "n_heads: {a: 4}", 20, "n_heads has 'a'"),
+        ("n_heads: 4", "n_heads: {a: 4}", 20, "no n_heads entry 'a'"),
         ("n_heads: 4", "n_heads: *four", 20, "not read"),
         ("n_heads: 4", "n_heads: !!python/object:os.system 4", 20, "not read"),
         ("n_heads: 4", "n_heads: [4", 21, "not YAML"),
@@ -244,3 +249,9 @@ def refusal_of(raw: RawCheckpoint) -> str:
     with pytest.raises(CheckpointError) as refused:
         plan_import(raw, {})
     return str(refused.value)
+
+
+@pytest.mark.parametrize("example", examples())
+def test_every_example_of_the_documentation_is_valid(tmp_path: Path, example: str) -> None:
+    text = example if "names:" in example else f"names: {{words.weight: tgt_embedding.weight}}\n{example}"
+    assert described_by_user(mapped(tmp_path, text)) is not None
