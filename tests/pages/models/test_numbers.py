@@ -98,7 +98,7 @@ def test_a_linear_bias_is_the_one_that_was_added() -> None:
 def test_a_relative_bias_of_its_own_is_the_layer_s() -> None:
     app = opened("own_biases", "positions", head="2", layer="1")
     app.select_slider(key="bias_distance").set_value(-2).run()
-    assert "that each layer has learned for itself" in texts(app)
+    assert "only on their distance, and each layer has its own" in texts(app)
     recorded = run_of("own_biases").trace
     first, own = (
         recorded[f"encoder.layers.{i}.self_attn.position_bias"][0, 2, 3, 1].item() for i in range(2)

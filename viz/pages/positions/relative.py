@@ -36,10 +36,10 @@ def bias_section(sentence: SentenceRun) -> None:
         own = sentence.config.relative_bias_per_layer
         reach = bias.max_distance
         bucket = int(bias.buckets[max(-reach, min(distance, reach)) + reach])
-        of_layer = "that each layer has learned for itself" if own else "and is the same in all layers"
+        of_layer = ", and each layer has its own" if own else " and is the same in all layers"
         explain(
             what=f"Each head of the {stack} adds a relative bias to the score of a query and a key: a "
-            f"learned number that depends only on their distance {of_layer}. A head has "
+            f"learned number that depends only on their distance{of_layer}. A head has "
             f"{len(bias.weight)} of them: short distances have one each, longer ones share theirs in ever "
             f"wider buckets, and all from {reach} on share the last (Raffel et al. 2020, section 2.1).",
             formula=r"\begin{gathered} \text{score}_{ij} = q_i \cdot k_j + b_{\text{bucket}(j - i)} \\ "
