@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from transformer.checkpoints.reading.formats.unread import (
     HEAD_BYTES,
@@ -16,7 +14,7 @@ from transformer.checkpoints.reading.formats.unread import (
     is_lfs_pointer,
 )
 from transformer.checkpoints.reading.limits import Limits, check_count
-from transformer.checkpoints.reading.raw import Texts
+from transformer.checkpoints.reading.raw import Texts, parsed_object
 from transformer.checkpoints.reading.regular_file import open_regular_file
 from transformer.errors import CheckpointError, shown
 
@@ -194,7 +192,7 @@ def _refuse_code(texts: Texts) -> None:
     for name in ("config.json", "tokenizer_config.json"):
         if name not in texts:
             continue
-        values = _json(name, texts[name])
+        values = parsed_object(texts[name], f"has {name}, which")
         parts = [values, *(part for part in values.values() if isinstance(part, dict))]
         code = next((key for key in _CODE_KEYS for part in parts if part.get(key)), None)
         if code is not None:
@@ -202,16 +200,6 @@ def _refuse_code(texts: Texts) -> None:
                 f"has a {name} with {code}: the model asks for code that comes with it, and no code of "
                 f"others is run. If the model is of a kind that Headlight knows, take {code} out of the file."
             )
-
-
-def _json(name: str, text: str | bytes) -> dict[str, Any]:
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"has {name}, which is no valid JSON: copy or download it again.") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"has {name}, which holds no JSON object: copy or download it again.")
-    return values
 
 
 def _weights(
@@ -276,7 +264,8 @@ def _no_weights(found: list[str], names: set[str]) -> str:
 
 def _read_index(path: Path, name: str, suffix: str, limits: Limits) -> dict[str, str]:
     """Read the index (tensor -> file), accepting only plain names of files in the folder."""
-    homes = _json(name, _small(path, name, limits.max_header_bytes)).get("weight_map")
+    text = _small(path, name, limits.max_header_bytes)
+    homes = parsed_object(text, f"has {name}, which").get("weight_map")
     if not isinstance(homes, dict) or not homes:
         raise CheckpointError(f"has {name} without a weight_map: copy or download it again.")
     check_count(len(homes), limits)

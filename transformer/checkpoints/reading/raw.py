@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -182,12 +182,30 @@ def json_object(texts: Texts, name: str) -> dict[str, Any]:
     Raises:
         CheckpointError: when the file contains something else.
     """
+    return parsed_object(texts.get(name, "{}"), name)
+
+
+def parsed_object(
+    text: str | bytes, what: str, hook: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> dict[str, Any]:
+    """Parse a JSON object.
+
+    Args:
+        text: its text, in UTF-8 if it is bytes.
+        what: the beginning of an error's sentence: "config.json".
+        hook: makes an object from its names and values, as in `json.loads`.
+
+    Raises:
+        CheckpointError: when the text is something else.
+    """
     try:
-        values = json.loads(texts.get(name, "{}"))
+        values = json.loads(text if isinstance(text, str) else text.decode(), object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{name} is no valid JSON ({error}): copy or save it again.") from error
+        if isinstance(error, CheckpointError):  # of the hook
+            raise
+        raise CheckpointError(f"{what} is no valid JSON: copy or download it again.") from error
     if not isinstance(values, dict):
-        raise CheckpointError(f"{name} holds no JSON object: copy or save it again.")
+        raise CheckpointError(f"{what} holds no JSON object: copy or download it again.")
     return values
 
 

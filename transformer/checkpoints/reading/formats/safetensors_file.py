@@ -5,7 +5,6 @@ https://github.com/huggingface/safetensors#format
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from transformer.checkpoints.reading.limits import (
     check_not_empty,
     check_shape,
 )
-from transformer.checkpoints.reading.raw import ITEM_BYTES, Block, TensorView, WeightsFile
+from transformer.checkpoints.reading.raw import ITEM_BYTES, Block, TensorView, WeightsFile, parsed_object
 from transformer.checkpoints.reading.regular_file import RegularFile
 from transformer.errors import CheckpointError, shown
 
@@ -49,7 +48,7 @@ def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
         raise CheckpointError(
             f"has a head of {length:,} bytes, where {limits.max_header_bytes:,} are allowed: save it again."
         )
-    head = _parse(file.read(_LENGTH_BYTES, length))
+    head = parsed_object(file.read(_LENGTH_BYTES, length), "has a head that", _without_duplicates)
     _check_metadata(head.pop(METADATA, {}))
     check_count(len(head), limits)
     check_not_quantised(head, _dtypes(head))
@@ -59,18 +58,6 @@ def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
         raise CheckpointError("holds no tensors: save it again.")
     _check_layout([view.block for view in tensors.values()], begin, file.size)
     return WeightsFile(file.path, "safetensors", tensors)
-
-
-def _parse(head: bytes) -> dict[str, Any]:
-    try:
-        values = json.loads(head.decode(), object_pairs_hook=_without_duplicates)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError(f"has a head that is no valid JSON: {_DAMAGED}.") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"has a head that is no JSON object: {_DAMAGED}.")
-    return values
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

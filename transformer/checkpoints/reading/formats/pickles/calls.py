@@ -126,11 +126,6 @@ def _ordered(args: tuple[Any, ...], _: Limits) -> Ordered:
     return found
 
 
-def _default(_: tuple[Any, ...], __: Limits) -> Ordered:
-    """defaultdict, ignoring its default factory."""
-    return Ordered()
-
-
 def _counter(args: tuple[Any, ...], _: Limits) -> dict[Any, Any]:
     if len(args) > 1 or (args and type(args[0]) is not dict):
         damaged()
@@ -186,12 +181,6 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
-def _typed_tensor(args: tuple[Any, ...], _: Limits) -> OpaqueTensor:
-    """torch._utils._rebuild_tensor_v3, for dtypes without a storage class of their own: not supported."""
-    dtype = args[6] if len(args) > 6 else None
-    return OpaqueTensor(str(dtype) if isinstance(dtype, Global) else "torch._utils._rebuild_tensor_v3", args)
-
-
 def _of_type(args: tuple[Any, ...], limits: Limits) -> Any:
     """torch._tensor._rebuild_from_type_v2: function, type, arguments, attributes (ignored)."""
     if len(args) not in (3, 4) or not isinstance(args[1], Global) or not isinstance(args[2], tuple):
@@ -201,10 +190,14 @@ def _of_type(args: tuple[Any, ...], limits: Limits) -> Any:
     return OpaqueTensor(str(args[1]), args)
 
 
-def _of_class(args: tuple[Any, ...], _: Limits) -> OpaqueTensor:
-    """torch._utils._rebuild_wrapper_subclass: a class and its arguments."""
-    kind = args[0] if args and isinstance(args[0], Global) else "torch._utils._rebuild_wrapper_subclass"
-    return OpaqueTensor(str(kind), args)
+def _named_by(at: int, otherwise: str) -> Callable[[tuple[Any, ...], Limits], OpaqueTensor]:
+    """An unsupported tensor, named by its argument number `at` if that is a class or dtype."""
+
+    def made(args: tuple[Any, ...], _: Limits) -> OpaqueTensor:
+        kind = args[at] if len(args) > at else None
+        return OpaqueTensor(str(kind) if isinstance(kind, Global) else otherwise, args)
+
+    return made
 
 
 def _parameter(args: tuple[Any, ...], _: Limits) -> PickledTensor | OpaqueTensor:
@@ -249,36 +242,30 @@ def _encoded(args: tuple[Any, ...], _: Limits) -> bytes:
         damaged()
 
 
-def _no_bytes(args: tuple[Any, ...], _: Limits) -> bytes:
-    if args:
-        damaged()
-    return b""
-
-
 def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
 _CALLED: dict[str, Callable[[tuple[Any, ...], Limits], Any]] = {
     "collections.OrderedDict": _ordered,
-    "collections.defaultdict": _default,
+    "collections.defaultdict": lambda *_: Ordered(),  # without its default factory
     "collections.Counter": _counter,
     "torch._utils._rebuild_tensor": _old_tensor,
     "torch._utils._rebuild_tensor_v2": _tensor,
-    "torch._utils._rebuild_tensor_v3": _typed_tensor,
+    "torch._utils._rebuild_tensor_v3": _named_by(6, "torch._utils._rebuild_tensor_v3"),
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter,
     "torch.nn.parameter.Parameter": _parameter,
     "torch._tensor._rebuild_from_type": _of_type,
     "torch._tensor._rebuild_from_type_v2": _of_type,
-    "torch._utils._rebuild_wrapper_subclass": _of_class,
+    "torch._utils._rebuild_wrapper_subclass": _named_by(0, "torch._utils._rebuild_wrapper_subclass"),
     "torch.Size": _size,
     "builtins.set": _set,
     "__builtin__.set": _set,
     "builtins.frozenset": _set,
     "__builtin__.frozenset": _set,
     "_codecs.encode": _encoded,
-    "__builtin__.bytes": _no_bytes,
+    "__builtin__.bytes": lambda args, _: damaged() if args else b"",
 }
 _TENSOR_MAKERS = tuple(
     Global("torch._utils", name)
