@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft, checked_size
 from transformer.checkpoints.importing.family import Into, Patterns
@@ -335,10 +335,21 @@ class Derived:
         kind = self.get("positions")
         if "max_len" in self.draft.settings:
             return
-        lengths = [self.held.shape(name)[0] for name in _POSITION_TABLES if name in self.held.tensors]
-        known = [length for length in lengths if length]
+        shapes = [self.held.shape(name) for name in _POSITION_TABLES]
+        known = [shape[0] for shape in shapes if shape and shape[0]]
         if known:
             self._put("max_len", min(known), "their tables")
         else:
             why = f"{self.layout.what} does not say, and {kind} positions have no table"
             self.draft.put("max_len", questions.ASSUMED_LENGTH, "assumed", why)
+
+
+class Settings(Protocol):
+    """What entries that fill in several fields work on; see `reading.Reading`."""
+
+    layout: Layout
+    draft: ConfigDraft
+    derived: Derived
+
+    def get(self, name: str) -> Any:
+        """A setting's value, filled in first if it isn't yet."""

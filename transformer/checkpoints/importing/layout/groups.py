@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from transformer.checkpoints.importing.layout import (
     head,
@@ -13,11 +13,8 @@ from transformer.checkpoints.importing.layout import (
     rotary_questions,
     windows,
 )
+from transformer.checkpoints.importing.layout.derived import Settings
 from transformer.checkpoints.importing.layout.file import OTHER_HEAD
-
-if TYPE_CHECKING:
-    from transformer.checkpoints.importing.layout.reading import Reading
-
 
 _HALVES = {"BF16": "bfloat16", "F16": "float16"}
 
@@ -31,10 +28,10 @@ class Group(NamedTuple):
     """
 
     fields: frozenset[str]
-    function: Callable[[Reading, Mapping[str, Any]], None]
+    function: Callable[[Settings, Mapping[str, Any]], None]
 
 
-def _rotation(reading: Reading, spec: Mapping[str, Any]) -> None:
+def _rotation(reading: Settings, spec: Mapping[str, Any]) -> None:
     """Base, rotated part and stretch of rotary positions (base, part, base_key, part_key, entry, ask)."""
     draft = reading.draft
     reading.get("d_head")
@@ -60,7 +57,7 @@ def _rotation(reading: Reading, spec: Mapping[str, Any]) -> None:
         rotary.ask_rotary_dims(draft, round(1 / part))
 
 
-def _generator(reading: Reading, spec: Mapping[str, Any]) -> None:
+def _generator(reading: Settings, spec: Mapping[str, Any]) -> None:
     """A decoder's generator as transformers saves it (tied, bare)."""
     others = [name for name, why in reading.layout.ignored.items() if why == OTHER_HEAD]
     derived = reading.derived
@@ -76,13 +73,13 @@ def _generator(reading: Reading, spec: Mapping[str, Any]) -> None:
     )
 
 
-def _divisor(reading: Reading, spec: Mapping[str, Any]) -> None:
+def _divisor(reading: Settings, spec: Mapping[str, Any]) -> None:
     """By the root of which width scores are divided (answers, why)."""
     reading.get("d_model")
     questions.ask_score_width(reading.draft, spec["answers"], spec.get("why", ""))
 
 
-def _rounded_scale(reading: Reading, spec: Mapping[str, Any]) -> None:
+def _rounded_scale(reading: Settings, spec: Mapping[str, Any]) -> None:
     """sqrt(d_model) in the precision of the stored embeddings, as Gemma's code computes it."""
     draft, exact = reading.draft, math.sqrt(reading.get("d_model"))
     half = _HALVES.get(draft.raw.tensors[reading.derived.embedding()].dtype)

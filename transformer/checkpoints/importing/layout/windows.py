@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout.derived import Settings
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.errors import CheckpointError, shown
 
-if TYPE_CHECKING:
-    from transformer.checkpoints.importing.layout.reading import Reading
 
-
-def put_windows(reading: Reading, spec: Mapping[str, Any]) -> None:
+def put_windows(reading: Settings, spec: Mapping[str, Any]) -> None:
     """Fill in attention_windows, unless all texts fit into the window.
 
     `spec` has the window's key, its default there, its value without config.json, and layers: those that have
@@ -31,7 +29,7 @@ def put_windows(reading: Reading, spec: Mapping[str, Any]) -> None:
         draft.put("attention_windows", windows, _source(reading), spec.get("key", "window"))
 
 
-def put_bases(reading: Reading, spec: Mapping[str, Any]) -> None:
+def put_bases(reading: Settings, spec: Mapping[str, Any]) -> None:
     """Fill in position_bases: the usual one, and that of the layers in `spec`, as in `marked`.
 
     `spec` also has the other base, or its key, or its entry in rope_parameters.
@@ -54,11 +52,11 @@ def put_bases(reading: Reading, spec: Mapping[str, Any]) -> None:
     draft.put("position_bases", bases, _source(reading), why)
 
 
-def _source(reading: Reading) -> SettingSource:
+def _source(reading: Settings) -> SettingSource:
     return "layout" if reading.draft.config is None else "config"
 
 
-def marked(reading: Reading, spec: Mapping[str, Any]) -> list[bool]:
+def marked(reading: Settings, spec: Mapping[str, Any]) -> list[bool]:
     """Which layers are of a kind.
 
     Args:
