@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from transformer.checkpoints.importing.families import headlight
-from transformer.checkpoints.importing.families.hugging_face.sequence_to_sequence import (
-    t5,
-)
 from transformer.checkpoints.importing.families.toolkits import (
     fairseq,
     marian_npz,
@@ -13,8 +10,6 @@ from transformer.checkpoints.importing.families.toolkits import (
     x_transformers,
 )
 from transformer.checkpoints.importing.families.torch_modules import (
-    annotated,
-    fused_tutorial,
     torch_transformer,
 )
 from transformer.checkpoints.importing.family import Family
@@ -27,8 +22,5 @@ FAMILIES: tuple[Family, ...] = (
     marian_npz.FAMILY,
     open_nmt.FAMILY,
     x_transformers.FAMILY,
-    t5.FAMILY,
-    annotated.FAMILY,
-    fused_tutorial.FAMILY,
     torch_transformer.FAMILY,
 )
