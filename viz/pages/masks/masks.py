@@ -11,7 +11,7 @@ from transformer.analysis.attention_maps import Attention, attention_record, att
 from transformer.analysis.masks import Mask, masks_of
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.trace import AttentionRecord
-from viz.pages.masks.batch import BatchRun, pick_row
+from viz.pages.masks.batch import QUERY_WIDTH, BatchRun, pick_row
 from viz.pages.shared.explain import explain
 from viz.pages.shared.figure import show
 from viz.run_figures.masks import mask_figure
@@ -35,7 +35,7 @@ def mask_section(batch: BatchRun) -> None:
     trace = batch.trace
     attention, sentence, query = pick_row(trace)
     windows = () if attention == "cross" else batch.config.of_stack(batch.config.attention_windows, attention)
-    layer = HEAD.pick_layer(st.selectbox, len(windows)) if windows else 0
+    layer = HEAD.pick_layer(st.container(width=QUERY_WIDTH).selectbox, len(windows)) if windows else 0
     record = attention_record(trace, attention, layer)
     masks = masks_of(trace, attention, sentence, layer)
     if not windows:
