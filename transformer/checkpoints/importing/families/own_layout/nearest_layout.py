@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -25,16 +25,17 @@ def nearest_layout(raw: RawCheckpoint, names: Sequence[str], families: Iterable[
         names: those of its tensors that are compared: of each stack one layer, numbered 0.
         families: the known layouts.
     """
-    best: tuple[tuple[int, int, int], Family, list[str], list[str]] | None = None
+    best: tuple[tuple[int, int, bool, int], Family, list[str], list[str]] | None = None
     views = [(prefix, _without(raw, names, prefix)) for prefix in _prefixes(names)]
     for family in families:
-        known = [theirs.replace("{}", "0") for theirs in family.renames or ()]
+        known = {theirs.replace("{}", "0"): theirs for theirs in family.renames or ()}
         ignored = {theirs.replace("{}", "0") for theirs in family.ignored}
         for prefix, view in views:
-            arranged = list(_arranged(family, view))
+            arranged = _arranged(family, view)
             others = [name for name in arranged if name not in known and name not in ignored]
             lacking = [name for name in known if name not in arranged]
-            fit = len(arranged) - len(others), -prefix.count("."), -len(lacking)
+            is_head = family.name == family.kin
+            fit = len(arranged) - len(others), -prefix.count("."), is_head, -len(lacking)
             if best is None or fit > best[0]:
                 best = fit, family, others, lacking
     if best is None or best[0][0] < _NEAR * len(names):
@@ -56,7 +57,7 @@ def _without(raw: RawCheckpoint, names: Iterable[str], prefix: str) -> RawCheckp
     return replace(raw, tensors={name.removeprefix(prefix): raw.tensors.get(name, stored) for name in names})
 
 
-def _arranged(family: Family, view: RawCheckpoint) -> Iterable[str]:
+def _arranged(family: Family, view: RawCheckpoint) -> Collection[str]:
     try:
         return family.arranged(view).tensors
     except CheckpointError:

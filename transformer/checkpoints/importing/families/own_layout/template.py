@@ -178,8 +178,8 @@ def _modules(names: Iterable[str]) -> Iterable[list[str]]:
 
 
 def _of_module(names: Iterable[str], guesses: Guesses) -> Guess | None:
-    """The guess about a module, if those about its weight and bias say the same."""
-    found = [guesses.get(name) for name in names]
+    """The guess about a module, if those about its weight and bias say the same: how the weight is stored."""
+    found = [guesses.get(name) for name in sorted(names, reverse=True)]
     first = found[0]
     if first is None:
         return None

@@ -130,7 +130,9 @@ def unlisted(
     """
     if same_names:
         same = same_names[0].label
-        nearest = f"Its tensors have the names of {same}, but another type may compute something else."
+        nearest = (
+            f"Its tensors have the names of the layout {same}, but another type may compute something else."
+        )
     else:
         nearest = nearest_layout(raw, look(raw.tensors).first_layers(), families)
     return (

@@ -83,8 +83,12 @@ def test_the_file_for_published_names_opens_without_the_rest(tmp_path: Path, nam
     assert (config.n_decoder_layers > 0) == ("decoder" in layers)
 
 
-def test_matrices_stored_in_by_out_are_seen_by_their_shapes_and_biases(tmp_path: Path) -> None:
-    targets = yaml.safe_load(written(tmp_path, PUBLISHED["like GPT-2"])[1])["names"]
+@pytest.mark.parametrize("in_order", [True, False])
+def test_matrices_stored_in_by_out_are_seen_by_their_shapes_and_biases(
+    tmp_path: Path, in_order: bool
+) -> None:
+    named = PUBLISHED["like GPT-2"] if in_order else dict(sorted(PUBLISHED["like GPT-2"].items()))
+    targets = yaml.safe_load(written(tmp_path, named)[1])["names"]
     by = {theirs: target["by"] for theirs, target in targets.items() if isinstance(target, dict)}
     assert by == {
         "layers.{}.attention.c_attn": "three_blocks_of_columns",
