@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -101,19 +101,26 @@ def _listed(weights: Layers, what: str) -> Any:
     if ndim in (2, 3):  # one layer, or its only head
         return [weights if ndim == 3 else weights[None]]
     if isinstance(weights, list | tuple):
-        nested = [isinstance(layer, list | tuple) for layer in weights]
-        if any(nested) and not all(nested):
-            raise TypeError(
-                f"{what} is a tuple with tuples in it, like a model's whole output: pass its attentions, "
-                "such as outputs[-1]."
-            )
-        missing = next((number for number, layer in enumerate(weights) if layer is None), None)
-        if missing is not None:
-            raise ValueError(
-                f"Layer {missing} of {what} is None: it has no attention, or LayerDrop skipped it. Leave it "
-                f"out: [layer for layer in {what} if layer is not None]."
-            )
+        _check_list(weights, what)
     return weights
+
+
+def _check_list(weights: Sequence[Any], what: str) -> None:
+    """Check that a list is one of layers, or one of steps of layers, each with weights."""
+    by_step = is_generated(weights)
+    if not by_step and any(isinstance(layer, list | tuple) for layer in weights):
+        raise TypeError(
+            f"{what} is a tuple with tuples in it, like a model's whole output: pass its attentions, such as "
+            "outputs[-1]."
+        )
+    for number, layer in enumerate(weights[0] if by_step else weights):
+        if layer is None:
+            found = "[layer for layer in {} if layer is not None]"
+            rest = f"[{found.format('step')} for step in {what}]" if by_step else found.format(what)
+            raise ValueError(
+                f"Layer {number} of {what} is None: it has no attention, or LayerDrop skipped it. Leave it "
+                f"out: {rest}."
+            )
 
 
 def _is_there(layer: Any) -> bool:

@@ -101,7 +101,9 @@ def test_in_a_file(chromium: Browser, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_in_a_notebook(chromium: Browser) -> None:
     held = held_run()
-    encoder, decoder, cross = ([*map(attn.weights, range(2))] for attn in held.attentions.values())
+    encoder, decoder, cross = (
+        [attn.weights(layer)[None] for layer in range(2)] for attn in held.attentions.values()
+    )
     widget = headlight.show_attention(
         encoder_attention=encoder,
         decoder_attention=decoder,

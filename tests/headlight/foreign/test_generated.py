@@ -194,6 +194,10 @@ def test_several_sequences_are_refused_with_what_to_do() -> None:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "steps without weights": (((), ()), "There is no attention"),
+    "a layer of None": (
+        [(*layers(1), None), (*layers(1, 1, QUERIES + 1), None)],
+        r"Layer 1 of attention is None.*layer in step if layer is not None\] for step in attention\]",
+    ),
     "layers of heads": (
         [list(weights(HEADS, QUERIES, QUERIES))] * 2,
         r"has the shape \(5, 5\), not \(1, heads",
