@@ -6,7 +6,6 @@ from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.toolkits import (
     fairseq,
     marian_npz,
-    open_nmt,
     x_transformers,
 )
 from transformer.checkpoints.importing.families.torch_modules import (
@@ -20,7 +19,6 @@ FAMILIES: tuple[Family, ...] = (
     *map(family, names()),
     fairseq.FAMILY,
     marian_npz.FAMILY,
-    open_nmt.FAMILY,
     x_transformers.FAMILY,
     torch_transformer.FAMILY,
 )

@@ -28,7 +28,7 @@ GROUPS = (
 """Entries of `config` that fill in several fields."""
 _SPEC = {
     **dict.fromkeys(("key", "present", "bare", "widest"), "texts"),
-    **dict.fromkeys(("question", "why", "base_key", "part_key", "entry"), "text"),
+    **dict.fromkeys(("question", "why", "place_of", "in", "base_key", "part_key", "entry"), "text"),
     **dict.fromkeys(("power", "times", "minus", "width", "base", "part"), "number"),
     **dict.fromkeys(("choices", "answers", "bases"), "table"),
     **dict.fromkeys(("default", "if_null", "value", "ask", "usual", "tied", "axis"), "plain"),

@@ -207,6 +207,7 @@ class Derived:
             (spec[0].get("width", 0), spec[0].get("likely", 0)) if isinstance(spec, list) else (0, 0)
         )
         norm = self.held.shape(f"{self.layer}.self_attn.q_norm.gamma")
+        norm = norm if self.get("query_key_norm") is True else ()
         shown_heads = self._heads_by_shape()
         if shown_heads:
             self._put("n_heads", shown_heads, "shape of the queries' matrix")
@@ -242,6 +243,11 @@ class Derived:
         if type(n_heads) is not int or n_heads < 1 or not q_rows or not k_rows:
             return
         d_head = self.get("d_head") or max(1, q_rows // n_heads)
+        if q_rows % n_heads or k_rows % d_head:
+            raise CheckpointError(
+                f"{shown(n_heads)} heads are impossible: {q_rows} rows of queries and {k_rows} rows of keys "
+                "must be divided into heads of one width."
+            )
         if k_rows != q_rows:
             self._put("n_kv_heads", k_rows // d_head, "rows of keys over the width of a head")
 

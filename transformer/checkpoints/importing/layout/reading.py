@@ -131,7 +131,9 @@ class Reading:
             draft.pad_id(usual if draft.config is None else min(usual, spec.get("default", usual)))
         elif "widest" in spec:
             widths.put_widest(self, spec["widest"])
-        elif draft.config is not None and self._from_config(name, spec, draft.config):
+        elif (draft.config is not None and self._from_config(name, spec, draft.config)) or (
+            "place_of" in spec and self._from_saved_words(name, spec)
+        ):
             pass
         elif "present" in spec:
             present = spec["present"] if isinstance(spec["present"], list) else [spec["present"]]
@@ -152,6 +154,15 @@ class Reading:
         else:
             return False
         return True
+
+    def _from_saved_words(self, name: str, spec: Mapping[str, Any]) -> bool:
+        """Fill in a word's place in the lists of words that the trainer saved; False unless they agree."""
+        saved, word = self.draft.raw.extras.get(spec.get("in", "")), spec["place_of"]
+        lists = saved.values() if isinstance(saved, dict) else [saved]
+        places = {words.index(word) for words in lists if isinstance(words, list) and word in words}
+        if len(places) == 1:
+            self.draft.put(name, places.pop(), "config", f"{spec['in']}: the place of {word}")
+        return name in self.draft.settings
 
     def _follow(self, name: str, value: Any, spec: Mapping[str, Any]) -> None:
         """Fill in a value that the layout gives: from the answer that it depends on, if it depends on one."""
@@ -291,7 +302,7 @@ class Reading:
                 self.get(one[1:]) if isinstance(one, str) and one.startswith("=") else one for one in allowed
             ]
             config.only(key, *values, why=why)
-        if self.layout.trusted:
+        if self.layout.trusted and config.source not in self.draft.raw.extras:  # a trainer saves much more
             config.refuse_unknown(self.layout.harmless)
 
 
