@@ -49,9 +49,10 @@ def weight_names() -> frozenset[str]:
     )
     relative = replace(_SMALL, positions="relative")
     per_layer = replace(relative, relative_bias_per_layer=True)
+    experts = replace(_SMALL, gated=True, n_experts=2, n_active_experts=1)
     return frozenset(
         pattern_of(name)
-        for config in (everything, relative, per_layer)
+        for config in (everything, relative, per_layer, experts)
         for name in skeleton(config).state_dict()
     )
 
