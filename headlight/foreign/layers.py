@@ -115,8 +115,8 @@ def _check_list(weights: Sequence[Any], what: str) -> None:
         )
     for number, layer in enumerate(weights[0] if by_step else weights):
         if layer is None:
-            found = "[layer for layer in {} if layer is not None]"
-            rest = f"[{found.format('step')} for step in {what}]" if by_step else found.format(what)
+            kept = "[layer for layer in {} if layer is not None]"
+            rest = f"[{kept.format('step')} for step in {what}]" if by_step else kept.format(what)
             raise ValueError(
                 f"Layer {number} of {what} is None: it has no attention, or LayerDrop skipped it. Leave it "
                 f"out: {rest}."
