@@ -114,7 +114,6 @@ MISSING: Mapping[str, str] = {
     "switch_transformers": _EXPERTS,
     "tapas": "embeddings of a table's rows and columns",
     "transfo-xl": "a memory of earlier segments and relative positions inside each attention",
-    "umt5": "a relative bias of each layer's own",
     "vision-encoder-decoder": _TWO_MODELS,
     "vit": _IMAGES,
     "wav2vec2": "sound in place of text",

@@ -254,12 +254,12 @@ def _unknown(plain: RawCheckpoint) -> str:
     model_type = str(config.get("model_type"))
     label = labels.get(_SAME_LAYOUT.get(model_type, model_type))
     if label is not None:
-        return _other_names_than(label, plain)
+        return _other_names_than(label, model_type, plain)
     same = [family for family, _ in _with_known_names(replace(plain, texts={}))]
     return unlisted(model_type, plain, same[:1], FAMILIES)
 
 
-def _other_names_than(label: str, raw: RawCheckpoint) -> str:
+def _other_names_than(label: str, model_type: str, raw: RawCheckpoint) -> str:
     parts = {part for name in raw.tensors for part in name.split(".")}
     if "decoder" in parts and "encoder" not in parts:
         return (
@@ -267,9 +267,9 @@ def _other_names_than(label: str, raw: RawCheckpoint) -> str:
             "folder of the whole model."
         )
     return (
-        f"By its config.json the model is {label}, but its tensors have other names: the first are "
-        f"{_first_names(raw)}. Give the model as transformers saves it (save_pretrained), neither quantised "
-        "nor converted."
+        f"By its config.json the model is {label} ({shown(model_type)}), but its tensors have other names: "
+        f"the first are {_first_names(raw)}. Give the model as transformers saves it (save_pretrained), "
+        "neither quantised nor converted."
     )
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import checked_size
+from transformer.checkpoints.importing.layout.derived import Settings
 from transformer.errors import CheckpointError
 
-if TYPE_CHECKING:
-    from transformer.checkpoints.importing.layout.reading import Reading
 
-
-def put_widest(reading: Reading, keys: Sequence[str]) -> None:
+def put_widest(reading: Settings, keys: Sequence[str]) -> None:
     """Fill in d_ff.
 
     Args:
@@ -32,7 +29,7 @@ def put_widest(reading: Reading, keys: Sequence[str]) -> None:
         )
 
 
-def _width(reading: Reading, stack: str, key: str) -> int:
+def _width(reading: Settings, stack: str, key: str) -> int:
     """The width of a stack's feed-forwards, which must be the same in all layers."""
     held, config = reading.derived.held, reading.draft.config
     first = [name for name in held.tensors if name.startswith(f"{stack}.") and name.endswith("w_1.weight")]

@@ -36,8 +36,6 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     tiny,
 )
 from tests.transformer.model.core import trace_of
-from transformer.checkpoints.importing.recognition import plan_import
-from transformer.errors import CheckpointError
 
 VOCAB, START = 41, 0
 T5 = {
@@ -128,11 +126,38 @@ def test_an_encoder_alone(tmp_path: Path) -> None:
         assert close(ours(ids)[ids != 0], outputs(theirs, ids, ids != 0).last_hidden_state[ids != 0])
 
 
-def test_umt5_has_a_bias_in_each_layer_of_the_decoder_too(tmp_path: Path) -> None:
-    sizes = T5 | {"num_layers": 1, "num_decoder_layers": 2}
-    theirs = tiny(UMT5ForConditionalGeneration, sizes)
-    with pytest.raises(CheckpointError, match="No known layout"):
-        plan_import(saved(tmp_path, theirs, with_config=False), {})
+def umt5(**told: Any) -> Any:
+    """A model whose queries are as small as T5 initialises them, because its scores are not scaled."""
+    theirs = tiny(UMT5ForConditionalGeneration, T5 | told)
+    for name, parameter in theirs.named_parameters():
+        if name.endswith("Attention.q.weight"):
+            parameter.data *= T5["d_kv"] ** -0.5
+    return theirs
+
+
+@pytest.mark.parametrize("depths", [(2, 3), (1, 2)])
+def test_umt5_has_a_bias_in_each_layer(tmp_path: Path, depths: tuple[int, int]) -> None:
+    theirs = umt5(num_layers=depths[0], num_decoder_layers=depths[1])
+    ours, report = imported(saved(tmp_path, theirs))
+    assert (report.family, report.questions) == ("umt5", ())
+    assert_parity(ours, theirs, start_id=START)
+    assert_same_targets(ours, theirs, start_id=START)
+
+
+def test_an_untied_umt5_is_not_scaled(tmp_path: Path) -> None:
+    theirs = umt5()
+    theirs.lm_head.weight = nn.Parameter(2 * theirs.lm_head.weight.detach())
+    theirs.config.tie_word_embeddings = False  # as in the published configurations
+    ours, report = imported(saved(tmp_path, theirs))
+    assert (report.family, ours.config.logits_scale, ours.config.tie_generator) == ("umt5", False, False)
+    assert_parity(ours, theirs, start_id=START)
+
+
+def test_a_umt5_without_config(tmp_path: Path) -> None:
+    theirs = umt5(relative_attention_max_distance=128, layer_norm_epsilon=1e-6)
+    ours, report = imported(saved(tmp_path, theirs, with_config=False))
+    assert report.family == "umt5"
+    assert_parity(ours, theirs, start_id=START)
 
 
 @pytest.mark.parametrize("told", [{}, {"tie_word_embeddings": False, "architectures": None}])

@@ -1,1 +1,0 @@
-"""Translators and other encoder-decoder models."""
