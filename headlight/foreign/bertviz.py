@@ -83,7 +83,7 @@ def is_position(value: object) -> TypeGuard[SupportsIndex]:
 
 
 def returned_page(run: ViewerRun, choice: Choice) -> Page:
-    """A page that opens from disk without a network; of many weights, those that are not chosen are rounded."""
+    """A page that opens from disk without a network; many weights are rounded, but for the chosen ones."""
     source, target = (text_of(run.sides[side].tokens) if side in run.sides else "" for side in STACKS)
     made = page(run, choice, Heading(source or target, target, model=""))
     # In ASCII: `open(path, "w")` takes the encoding of the system.
