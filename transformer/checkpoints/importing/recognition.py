@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.adapters import merge, without_adapters
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
+from transformer.checkpoints.importing.embeddings import take_rows, with_tied_names
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
 from transformer.checkpoints.importing.family import Family
@@ -103,6 +104,7 @@ def described(
     _ask_weights(draft)
     merge(draft, adapted)
     family = family.read_config(draft) or family
+    take_rows(draft, family)
     config = draft.finish()
     _check_cost(config)
     return family, draft, config
@@ -151,22 +153,29 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
     if own is not None:
         return [(own, _as_described(own, raw, plain))]
     found = _with_known_names(replace(raw, tensors=plain))
+    found = found or _with_known_names(replace(raw, tensors=plain), has_lone_generator=True)
     if not found:
         raise CheckpointError(refusal(raw) or _unknown(replace(raw, tensors=plain)))
     return found
 
 
-def _with_known_names(plain: RawCheckpoint) -> list[Candidate]:
-    """The families that match after a prefix is removed; empty if none does."""
+def _with_known_names(plain: RawCheckpoint, *, has_lone_generator: bool = False) -> list[Candidate]:
+    """The families that match after a prefix is removed; empty if none does.
+
+    Args:
+        plain: the checkpoint.
+        has_lone_generator: True to match only with the generator's matrix as the embedding, too.
+    """
     for prefix in shared_prefixes(plain.tensors):
         tensors = {name.removeprefix(prefix): stored for name, stored in plain.tensors.items()}
-        found = _matching(replace(plain, tensors=tensors)) if len(tensors) == len(plain.tensors) else []
-        if found:
-            return found
+        if len(tensors) == len(plain.tensors):
+            found = _matching(replace(plain, tensors=tensors), has_lone_generator)
+            if found:
+                return found
     return []
 
 
-def _matching(raw: RawCheckpoint) -> list[Candidate]:
+def _matching(raw: RawCheckpoint, has_lone_generator: bool) -> list[Candidate]:
     """The first family that matches, and others of its kin that match too.
 
     Likely ones come first, then the one that the kin is named after.
@@ -175,8 +184,10 @@ def _matching(raw: RawCheckpoint) -> list[Candidate]:
     for family in FAMILIES:
         if found and (not family.kin or family.kin != found[0][0].kin):
             continue
-        view = family.arranged(raw)
-        if family.matches(view):
+        arranged = family.arranged(raw)
+        view = with_tied_names(arranged, family) if has_lone_generator else arranged
+        if (view is not arranged or not has_lone_generator) and family.matches(view):
+            view = with_tied_names(view, family)
             found.append((family if family.resolved is None else family.resolved(view), view))
     return sorted(found, key=lambda one: (not one[0].likely(one[1]), one[0].kin != one[0].name))
 

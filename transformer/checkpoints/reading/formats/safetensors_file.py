@@ -5,7 +5,7 @@ https://github.com/huggingface/safetensors#format
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from transformer.checkpoints.reading.formats.quantised import check_not_quantised
@@ -49,7 +49,8 @@ def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
             f"has a head of {length:,} bytes, where {limits.max_header_bytes:,} are allowed: save it again."
         )
     head = parsed_object(file.read(_LENGTH_BYTES, length), "has a head that", _without_duplicates)
-    _check_metadata(head.pop(METADATA, {}))
+    metadata = head.pop(METADATA, {})
+    _check_metadata(metadata)
     check_count(len(head), limits)
     check_not_quantised(head, _dtypes(head))
     begin = _LENGTH_BYTES + length
@@ -57,7 +58,7 @@ def read_safetensors(file: RegularFile, limits: Limits) -> WeightsFile:
     if not tensors:
         raise CheckpointError("holds no tensors: save it again.")
     _check_layout([view.block for view in tensors.values()], begin, file.size)
-    return WeightsFile(file.path, "safetensors", tensors)
+    return WeightsFile(file.path, "safetensors", tensors | _tied(metadata, tensors, limits))
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -106,6 +107,20 @@ def _view(name: str, entry: Any, begin: int, limits: Limits) -> TensorView:
             f"{view.n_bytes:,}: {_DAMAGED}."
         )
     return view
+
+
+def _tied(
+    metadata: dict[str, str], tensors: Mapping[str, TensorView], limits: Limits
+) -> dict[str, TensorView]:
+    """Names that safetensors' save_model left out, since their tensor has another name, too.
+
+    It notes them in the metadata: name left out -> name kept. Other entries are passed over.
+    """
+    tied = {name: tensors[kept] for name, kept in metadata.items() if kept in tensors and name not in tensors}
+    check_count(len(tensors) + len(tied), limits)
+    for name in tied:
+        check_name(name, limits)
+    return tied
 
 
 def _whole_numbers(values: Any) -> bool:
