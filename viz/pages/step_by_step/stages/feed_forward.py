@@ -24,11 +24,12 @@ ACTIVATION_NOTES = {
 
 
 def experts(way: Way, read: Matrix, path: str) -> Iterator[Stage]:
-    """The stages of a mixture of experts; one expert is shown in detail, that with the largest weights."""
+    """The stages of a mixture of experts; in detail that with the largest weight for the followed token."""
     config, tokens, module = way.config, way.axis(way.stack), MixtureOfExperts
     logits, routing, out = (way.record(f"{path}.{name}", 0) for name in ("router_logits", "routing", "out"))
     axis = numbered("expert", config.n_experts)
-    shown = int(routing.sum(axis=0).argmax())
+    row = way.position if way.stack == way.writer else way.source
+    shown = int(routing[row].argmax())
     outs = np.stack([way.record(f"{path}.experts.{i}.out", 0) for i in range(config.n_experts)], axis=1)
     others = np.einsum("te,ted->td", np.where(np.arange(config.n_experts) == shown, 0, routing), outs)
     weight = f"{path}.router.weight"
@@ -56,11 +57,12 @@ def experts(way: Way, read: Matrix, path: str) -> Iterator[Stage]:
         title=f"The {config.n_active_experts} best experts of each token",
         formula=rf"R_i = \text{{softmax of the largest {config.n_active_experts} of }} G_i",
         path=f"{path}.routing",
-        operands=[Operand(router_logits, ROW, "softmax of the largest of")],
+        operands=[Operand(router_logits, ROW, f"top-{config.n_active_experts} softmax of")],
         result=weights,
         code=[tapping(module.forward, "routing")],
         notice=f"Only the {config.n_active_experts} experts with the largest logits work for a token; their "
-        f"weights sum to 1. Expert {shown} has the largest weights here, and is shown next.",
+        f"weights sum to 1. For {quoted(tokens.labels[row])} that of expert {shown} is the largest: it is shown "
+        "next.",
     )
     inner = f"{path}.experts.{shown}"
     yield from feed_forward(way, read, inner)
@@ -72,9 +74,11 @@ def experts(way: Way, read: Matrix, path: str) -> Iterator[Stage]:
         path=f"{path}.out",
         shape=("B", "T", "D"),
         operands=[
-            Operand(column(f"weight of expert {shown}", routing[:, shown], tokens, kind="share"), ROW),
-            Operand(per_token("out", way.record(f"{inner}.out", 0), tokens, f"{inner}.out"), CELL, "×"),
-            Operand(per_token("the other experts", others, tokens), CELL, "+"),
+            Operand(column("weight", routing[:, shown], tokens, kind="share"), ROW),
+            Operand(
+                per_token(f"expert {shown}", way.record(f"{inner}.out", 0), tokens, f"{inner}.out"), CELL, "×"
+            ),
+            Operand(per_token("other experts", others, tokens), CELL, "+"),
         ],
         result=per_token("out", out, tokens, f"{path}.out"),
         code=[tapping(module.forward, "out")],
