@@ -152,7 +152,7 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
     [
         ("mixtral", "word.weight", "of type 'mixtral', which has mixtures of experts"),
         ("deepseek_v3", "word.weight", "multi-head latent attention and mixtures of experts"),
-        ("bloom", "word.weight", "ALiBi"),
+        ("funnel", "word.weight", "pool neighbouring tokens"),
         ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
         ("own", "word.weight", r"no layout for model_type 'own' .* --write-map own\.yaml"),
         (["bart"], "word.weight", "No known layout has names like these"),

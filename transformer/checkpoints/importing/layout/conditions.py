@@ -28,6 +28,7 @@ def holds(
             model_type: config.json names one of these, or none;
             has, has_any, lacks: all, some, or none, of these tensors are there;
             rows: tensor -> lengths, of which its first axis has one;
+            tall: these tensors have more rows than columns;
             rows_over_columns: tensor -> the ratio of its first axis to its second;
             says: attribute of config.json -> its value, or a list of values;
             has_config: whether there is a config.json;
@@ -74,6 +75,10 @@ def chosen(conditions: Mapping[str, Any]) -> Iterator[str]:
 
 def _chosen(value: Any, settings: Mapping[str, Any]) -> Any:
     return settings.get(value[1:]) if isinstance(value, str) and value.startswith("=") else value
+
+
+def _is_tall(stored: StoredTensor | None) -> bool:
+    return stored is not None and len(stored.shape) == 2 and stored.shape[0] > stored.shape[1]
 
 
 def _is_as_tall(stored: StoredTensor | None, ratio: float) -> bool:
@@ -132,6 +137,7 @@ _TESTS: Mapping[str, Callable[[Any, _Context], bool]] = {
     "rows_over_columns": lambda needed, of: all(
         _is_as_tall(of.raw.tensors.get(name), ratio) for name, ratio in needed.items()
     ),
+    "tall": lambda needed, of: all(_is_tall(of.raw.tensors.get(name)) for name in _listed(needed)),
     "says": _says,
     "has_config": lambda needed, of: (of.told is not None or "config.json" in of.raw.texts) == needed,
     "part_of_names": lambda needed, of: _in_names(needed, of.raw),

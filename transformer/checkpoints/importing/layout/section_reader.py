@@ -10,7 +10,7 @@ from transformer.checkpoints.importing.layout.plain_yaml import Node
 from transformer.errors import CheckpointError, shown
 
 CONDITIONS = {
-    **dict.fromkeys(("model_type", "has", "has_any", "lacks", "saved"), "texts"),
+    **dict.fromkeys(("model_type", "has", "has_any", "lacks", "saved", "tall"), "texts"),
     **dict.fromkeys(("part_of_names", "no_part_of_names", "one_tensor"), "texts"),
     **dict.fromkeys(
         ("rows", "rows_over_columns", "says", "below_zero", "chosen", "sinusoids", "not"), "table"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -10,12 +11,15 @@ from transformer.checkpoints.importing.layout.derived import Settings
 from transformer.checkpoints.importing.report import SettingSource
 from transformer.errors import CheckpointError, shown
 
+_WAYS = ("every", "all_but_every", "all_but_first_of_every")
+"""Ways to count layers."""
+
 
 def put_windows(reading: Settings, spec: Mapping[str, Any]) -> None:
     """Fill in attention_windows, unless all texts fit into the window.
 
-    `spec` has the window's key, its default there, its value without config.json, and layers: those that have
-    the window, as in `marked`; all of them by default.
+    `spec` has the window's key, its default there and how to convert it (times, minus), its value without
+    config.json, and layers: those that have the window, as in `marked`; all of them by default.
     """
     draft, config = reading.draft, reading.draft.config
     width: int = spec.get("value", 0)
@@ -23,6 +27,7 @@ def put_windows(reading: Settings, spec: Mapping[str, Any]) -> None:
         key = spec.get("key", "")
         usual = spec.get("default", 0) if config.leaves_out(key) else 0
         width = config.integer(key, usual)
+        width = width and int(width * spec.get("times", 1)) - spec.get("minus", 0)
     local = marked(reading, spec.get("layers", {}))
     if 0 < width < (reading.get("max_len") or 0) and any(local):
         windows = tuple(width if is_local else 0 for is_local in local)
@@ -48,6 +53,8 @@ def put_bases(reading: Settings, spec: Mapping[str, Any]) -> None:
                 "some. Headlight's model tells such layers by their base: it needs two."
             )
     bases = tuple(base if is_other else usual for is_other in marked(reading, spec["layers"]))
+    if set(bases) == {usual}:
+        return
     why = spec.get("why", "one for layers with a window, one for others")
     draft.put("position_bases", bases, _source(reading), why)
 
@@ -62,27 +69,31 @@ def marked(reading: Settings, spec: Mapping[str, Any]) -> list[bool]:
     Args:
         reading: with the number of layers.
         spec: a list's key in config.json, and which of its values mark a layer (`is`) or don't (`else`); or
-            every n-th layer (`every`), or all others (`all_but_every`), n having an attribute of its own
-            (`n_key`); those from a number on, with the attribute `from_key`. All layers if nothing is said.
+            every n-th layer (`every`), or all others (`all_but_every`; `all_but_first_of_every` counts
+            from the first layer on), n having an attribute of its own (`n_key`); those from a number on, with the attribute `from_key`. All layers if nothing is said.
 
     Raises:
         CheckpointError: for lists that are too short, and for values that are in neither.
     """
     n_layers = (reading.get("n_encoder_layers") or 0) + reading.get("n_decoder_layers")
     config = reading.draft.config or ForeignConfig({})
-    n = spec.get("every", spec.get("all_but_every", 0))
+    way = next((way for way in _WAYS if way in spec), "")
+    n = spec.get(way, 0)
     n = config.integer(spec["n_key"], n) if "n_key" in spec else n
     first = config.integer(spec["from_key"], 0) if "from_key" in spec else 0
-    listed = config.get(spec["key"]) if "key" in spec else None
-    if listed is not None:
-        return _by_value(listed, spec, n_layers)
+    keys = spec.get("key", [])
+    key = next((key for key in (keys if isinstance(keys, list) else [keys]) if key in config), "")
+    if key:
+        return _by_value(config.get(key), key, spec, n_layers)
     if n < 1:
         return [layer >= first for layer in range(n_layers)]
-    return [((layer + 1) % n == 0) == ("every" in spec) for layer in range(n_layers)]
+    shift = 0 if way == "all_but_first_of_every" else 1
+    return [((layer + shift) % n == 0) == (way == "every") for layer in range(n_layers)]
 
 
-def _by_value(listed: Any, spec: Mapping[str, Any], n_layers: int) -> list[bool]:
-    key, known = spec["key"], (spec["is"], spec["else"])
+def _by_value(listed: Any, key: str, spec: Mapping[str, Any], n_layers: int) -> list[bool]:
+    known = (spec["is"], spec["else"])
+    listed = _expanded(listed, n_layers)
     if not isinstance(listed, list) or len(listed) < n_layers:
         raise CheckpointError(
             f"config.json says {key} {shown(listed)}: it must list {n_layers} values, one for each layer."
@@ -92,6 +103,17 @@ def _by_value(listed: Any, spec: Mapping[str, Any], n_layers: int) -> list[bool]
             f"config.json says {key} {shown(listed)}: Headlight knows {known[0]} and {known[1]}."
         )
     return [value == spec["is"] for value in listed[:n_layers]]
+
+
+def _expanded(listed: Any, n_layers: int) -> Any:
+    """A list; pairs of a list and how often it is repeated, as GPT-Neo has them, are written out."""
+    if not isinstance(listed, list) or not all(
+        isinstance(one, list) and len(one) == 2 and isinstance(one[0], list) and type(one[1]) is int
+        for one in listed
+    ):
+        return listed
+    repeated = (value for values, n in listed if values for _ in range(n) for value in values)
+    return list(islice(repeated, n_layers))
 
 
 def _other_base(config: ForeignConfig, usual: float, entry: str) -> float:

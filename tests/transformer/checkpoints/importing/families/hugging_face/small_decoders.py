@@ -5,15 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from transformers import (
+    BloomForCausalLM,
+    CohereForCausalLM,
+    FalconForCausalLM,
     Gemma2ForCausalLM,
     Gemma3ForCausalLM,
     GemmaForCausalLM,
+    Glm4ForCausalLM,
+    GlmForCausalLM,
     GPT2LMHeadModel,
+    GPTBigCodeForCausalLM,
     GPTJForCausalLM,
+    GPTNeoForCausalLM,
     GPTNeoXForCausalLM,
     GraniteForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
+    Olmo2ForCausalLM,
+    Olmo3ForCausalLM,
     OlmoForCausalLM,
     OPTForCausalLM,
     Phi3ForCausalLM,
@@ -22,6 +31,7 @@ from transformers import (
     Qwen3ForCausalLM,
     SmolLM3ForCausalLM,
     StableLmForCausalLM,
+    Starcoder2ForCausalLM,
 )
 
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import tiny
@@ -169,6 +179,51 @@ CASES |= {
     "gpt-j": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 4}),
     "gpt-j, tied": (GPTJForCausalLM, GPT2 | {"n_embd": 24, "rotary_dim": 8, "tie_word_embeddings": True}),
     "phi3, tied": (Phi3ForCausalLM, LLAMA | {"tie_word_embeddings": True}),
+}
+
+
+IDS = {"pad_token_id": PAD, "bos_token_id": 0, "eos_token_id": 1}
+GPT_NEO = IDS | {
+    "vocab_size": VOCAB,
+    "hidden_size": 33,
+    "num_layers": 4,
+    "num_heads": 3,
+    "intermediate_size": 23,
+    "max_position_embeddings": LENGTH,
+    "window_size": 5,
+    "attention_types": [[["global", "local"], 2]],
+}
+BLOOM = IDS | {"vocab_size": VOCAB, "hidden_size": 33, "n_layer": LAYERS, "n_head": 3, "seq_length": LENGTH}
+FALCON = {
+    name: value for name, value in WIDE.items() if name not in ("num_key_value_heads", "intermediate_size")
+}
+GROUPED = {"num_attention_heads": 6, "num_kv_heads": 2, "new_decoder_architecture": True, "bias": True}
+GLM = LLAMA | part(0.4) | {"head_dim": 10}
+KINDS = ["sliding_attention", "full_attention", "sliding_attention"]
+CASES |= {
+    "gpt-neo": (GPTNeoForCausalLM, GPT_NEO),
+    "gpt-neo, runs of kinds": (
+        GPTNeoForCausalLM,
+        GPT_NEO | {"attention_types": [[["local"], 2], [["global", "local"], 1]]},
+    ),
+    "gpt-bigcode": (GPTBigCodeForCausalLM, GPT2),
+    "gpt-bigcode, all heads": (GPTBigCodeForCausalLM, GPT2 | {"multi_query": False, "n_inner": 23}),
+    "starcoder2": (Starcoder2ForCausalLM, LLAMA | {"sliding_window": 7, "norm_epsilon": 1e-3}),
+    "starcoder2, no biases": (Starcoder2ForCausalLM, LLAMA | {"use_bias": False}),
+    "bloom": (BloomForCausalLM, BLOOM),
+    "falcon": (FalconForCausalLM, FALCON),
+    "falcon, two norms": (FalconForCausalLM, FALCON | GROUPED),
+    "falcon, grouped, one norm": (FalconForCausalLM, FALCON | GROUPED | {"num_ln_in_parallel_attn": 1}),
+    "falcon, one after the other": (
+        FalconForCausalLM,
+        FALCON | {"parallel_attn": False, "multi_query": False, "bias": True},
+    ),
+    "cohere": (CohereForCausalLM, LLAMA | {"logit_scale": 0.3, "attention_bias": True}),
+    "cohere, normed queries": (CohereForCausalLM, LLAMA | {"use_qk_norm": True}),
+    "glm": (GlmForCausalLM, GLM),
+    "glm4": (Glm4ForCausalLM, GLM | {"head_dim": 20}),
+    "olmo2": (Olmo2ForCausalLM, LLAMA),
+    "olmo3": (Olmo3ForCausalLM, LLAMA | {"sliding_window": 5, "layer_types": KINDS}),
 }
 
 

@@ -26,6 +26,7 @@ from transformer.errors import CheckpointError
 
 GEMMA2 = {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 10}
 GEMMA3 = {"num_hidden_layers": 7, "layer_types": None, "query_pre_attn_scalar": 14}
+USUAL_BASE = {"rope_parameters": {"rope_theta": 1e4, "partial_rotary_factor": 0.4, "rope_type": "default"}}
 
 ALONE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "gemma": ("gemma", {LAYOUT: "gemma", "n_heads": 6}, {}),
@@ -60,6 +61,18 @@ ALONE: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     ),
     "phi": ("phi", {"n_heads": 3, "rotary_dims": 8}, {}),
     "gpt-j": ("gptj", {"n_heads": 3, "rotary_dims": 4}, {}),
+    "starcoder2": (
+        "starcoder2",
+        {"n_heads": 6, "position_base": 1e4},
+        {"norm_epsilon": 1e-5, "sliding_window": None},
+    ),
+    "bloom": ("bloom", {"n_heads": 3}, {}),
+    "falcon": ("falcon", {"n_heads": 3}, {}),
+    "falcon, two norms": ("falcon", {"n_heads": 6}, {}),
+    "cohere": ("cohere", {"n_heads": 6, "logits_scale": 0.3, "position_base": 5e5}, {}),
+    "glm": ("glm", {"n_heads": 6, "rotary_dims": 4}, USUAL_BASE),
+    "glm4": ("glm4", {"n_heads": 6, "rotary_dims": 4}, {"head_dim": 10, "rms_norm_eps": 1e-5} | USUAL_BASE),
+    "olmo2": ("olmo2", {"n_heads": 6, "position_base": 1e4, "norm_eps": 1e-5}, {}),
 }
 """Case -> family, answers, and changes that set the configuration to what the family assumes without one."""
 
