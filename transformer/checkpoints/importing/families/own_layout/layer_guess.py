@@ -100,7 +100,9 @@ class LayerGuess:
             return shape
         if shape[2] == 1:
             return shape[:2]
-        return (shape[0] * shape[2], width) if shape[1] == width else (width, shape[0] * shape[1])
+        if shape[1] == width:
+            return (shape[0] * shape[2], width)
+        return (width, shape[0] * shape[1]) if shape[2] == width else shape
 
     def _attentions(self) -> list[_Attention]:
         found: dict[tuple[str, ...], _Attention] = {}
@@ -236,10 +238,15 @@ class LayerGuess:
         return is_turned
 
     def _is_turned(self, falling: str, rising: str) -> bool:
-        """Whether the matrix of shape (d_model, d_ff) comes first: its bias, or else its name, tells."""
+        """Whether the matrix of shape (d_model, d_ff) comes first: its bias, or else its name, tells.
+
+        A kernel, as Keras and Flax call it, is stored (in, out).
+        """
         biases = [bias_of(name, self.shapes) for name in (falling, rising)]
         if all(biases):
             return self.shapes[biases[1]] != (self.d_model,)
+        if rising.endswith("kernel"):
+            return True
         mine, other = ({_joined(self.matrices[name]), *self.matrices[name]} for name in (rising, falling))
         return bool(mine & _UP and other & _DOWN) and not (mine & _DOWN and other & _UP)
 

@@ -38,10 +38,10 @@ _FUSED = {"qkv": "qkv", "wqkv": "qkv", "kqv": "kqv"}
 _FUSED_PAIRS = {("in", "proj"), ("c", "attn")}
 _CROSS = re.compile(
     r"cross|enc_?dec|dec_?enc|enc(oder)?_att|(src|source|memory|mem|context|ctx|inter)_(multi_?head_)?att"
-    r"|src_(trg|tgt)|multihead_attn|(attn|attention|mha)_?2"
+    r"|src_(trg|tgt)|multihead_attn|(^|_)ca(_|$)|(attn|attention|mha)_?2"
 )
-_SELF = re.compile(r"self|masked|src_src|trg_trg|tgt_tgt|(attn|attention|mha)_?1")
-ATTENTION = re.compile(r"att(n|ention)?s?|mha|multi|multihead|heads?|sa|mhsa")
+_SELF = re.compile(r"self|masked|(^|_)sa(_|$)|src_src|trg_trg|tgt_tgt|(attn|attention|mha)_?1")
+ATTENTION = re.compile(r"att(n|ention)?s?|mha|multi|multihead|heads?|[cs]a|mhsa")
 FEED_FORWARD = re.compile(r"ff|ffn|mlp|pwff|feed|feedforward|forward|pointwise|intermediate|dense")
 _NO_MATRIX = re.compile(r"relative|rel|pos|position|emb|embed|embedding|embeddings|lora|bias|mask|tril|alibi")
 _MASKS = re.compile(r"mask|masks|tril|triu|causal|subsequent")
@@ -64,7 +64,7 @@ def module(name: str) -> tuple[str, str]:
 def bias_of(weight: str, names: Container[str]) -> str:
     """The name of a matrix' bias: fc.bias of fc.weight, in_proj_bias of in_proj_weight, b_in of W_in."""
     before, last = module(weight)
-    for theirs, bias in (("weight", "bias"), ("W", "b"), ("w", "b")):
+    for theirs, bias in (("weight", "bias"), ("kernel", "bias"), ("W", "b"), ("w", "b")):
         if last.startswith(theirs) or last.endswith(theirs):
             name = ".".join(part for part in (before, last.replace(theirs, bias, 1)) if part)
             if name in names:

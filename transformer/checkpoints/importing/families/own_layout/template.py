@@ -106,7 +106,7 @@ def _sides(found: Found) -> tuple[dict[str, str], dict[str, LayerGuess]]:
         stack.prefix: LayerGuess(stack.names, found.d_model, in_order=[*stack.names] != sorted(stack.names))
         for stack in found.stacks
     }
-    prefixes = [prefix for prefix, layer in layers.items() if layer.has_attention]
+    prefixes = [prefix for prefix, layer in layers.items() if layer.has_attention] or list(layers)[:1]
     named = {prefix: side_of(prefix.removesuffix("."), ("encoder", "decoder")) for prefix in prefixes}
     crossing = [prefix for prefix in prefixes if layers[prefix].crosses]
     if len(prefixes) == 1:

@@ -88,7 +88,7 @@ def look(tensors: Mapping[str, StoredTensor]) -> Found:
         prefix = name[: number[0].start()]
         stack = stacks.setdefault(prefix, Stack(prefix, len(layers[prefix])))
         stack.names.setdefault(name[number[0].end() :], stored.shape)
-        lengths.update(length for length in stored.shape[-2:] if length > 1)
+        lengths.update({length for length in stored.shape if length > 1})
     ordered = sorted(stacks.values(), key=lambda stack: -len(stack.names) * stack.depth)
     return Found(ordered, outside, lengths.most_common(1)[0][0] if lengths else 0)
 

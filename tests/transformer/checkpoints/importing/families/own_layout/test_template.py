@@ -18,6 +18,7 @@ from tests.transformer.checkpoints.importing.families.own_layout.published_names
     D,
     Named,
     linear,
+    stack,
     state_dict,
 )
 from transformer.checkpoints.importing.families.own_layout.template import template
@@ -95,6 +96,19 @@ def test_matrices_stored_in_by_out_are_seen_by_their_shapes_and_biases(
         "layers.{}.attention.c_proj": "transposed",  # square, as the others
         "layers.{}.mlp.c_fc": "transposed",
         "layers.{}.mlp.c_proj": "transposed",
+    }
+
+
+def test_kernels_are_stored_in_by_out_and_other_orders_of_axes_are_left_blank(tmp_path: Path) -> None:
+    """As Keras and Flax name and store them: queries of shape (d_model, heads, d_head)."""
+    outside = {name: one for name, one in PUBLISHED["like GPT-2"].items() if "layers." not in name}
+    layer: Named = {f"att.{part}.kernel": ((D, 3, 4), ()) for part in ("query", "key", "value")}
+    layer |= {"first.kernel": ((D, 19), ()), "second.kernel": ((19, D), ())}
+    text = written(tmp_path, outside | stack("layers", "decoder", layer, 2))[1]
+    inside = {theirs: to for theirs, to in yaml.safe_load(text)["names"].items() if "layers" in theirs}
+    assert inside == {
+        "layers.{}.first.kernel": {"by": "transposed", "to": "decoder.layers.{}.feed_forward.w_1.weight"},
+        "layers.{}.second.kernel": {"by": "transposed", "to": "decoder.layers.{}.feed_forward.w_2.weight"},
     }
 
 
