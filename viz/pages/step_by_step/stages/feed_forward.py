@@ -61,8 +61,8 @@ def experts(way: Way, read: Matrix, path: str) -> Iterator[Stage]:
         result=weights,
         code=[tapping(module.forward, "routing")],
         notice=f"Only the {config.n_active_experts} experts with the largest logits work for a token; their "
-        f"weights sum to 1. For {quoted(tokens.labels[row])} that of expert {shown} is the largest: it is shown "
-        "next.",
+        f"weights sum to 1. For {quoted(tokens.labels[row])} that of expert {shown} is the largest; it is "
+        "shown next.",
     )
     inner = f"{path}.experts.{shown}"
     yield from feed_forward(way, read, inner)
