@@ -10,6 +10,8 @@ import pytest
 
 from tests.pages.app import open_app, texts
 from tests.pages.figures import array, figure, trace
+from tests.pages.offered import offer
+from tests.support.models import tiny_model
 from transformer.checkpoints.opening import open_model
 from transformer.run import run_sentence
 
@@ -70,3 +72,18 @@ def test_sizes_are_those_of_the_loaded_model() -> None:
         ratio = float(sizes[0] / sizes[1])
         assert float(said[1]) == pytest.approx(ratio, abs=0.006)
         assert float(said[2]) == pytest.approx(ratio / math.sqrt(128), abs=0.006)
+
+
+@pytest.mark.parametrize("target", ["", "il cane"])
+def test_an_encoder_decoders_rotation_is_shown_with_the_encoders_tokens(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the target is longer or shorter than the source."""
+    loaded = tiny_model(positions="rotary", position_bases=(30.0, 7.0, 0.0, 7.0, 9.0))
+    offer(monkeypatch.setattr, {"turning": lambda: loaded})
+    app = open_app("positions", model="turning", text="the dog saw a cat", target=target)
+    assert not app.exception
+    run = run_sentence(loaded, "the dog saw a cat", target)
+    assert len(run.trace.src_tokens[0]) != len(run.trace.tgt_tokens[0])
+    assert len(app.selectbox(key="query").options) == len(run.trace.src_tokens[0])
+    assert "different bases: 30, 7." in texts(app)

@@ -77,13 +77,14 @@ class RotaryLayer:
 
 
 def rotary_layer(config: TransformerConfig, trace: Trace, layer: int) -> RotaryLayer | None:
-    """Read the rotation of a layer in a model with rotary positions; None for a layer without it."""
-    base = config.rotary_base(stacks(trace)[0], layer)
+    """Read the rotation of a layer of the first stack, with rotary positions; None for a layer without it."""
+    stack = stacks(trace)[0]
+    base = config.rotary_base(stack, layer)
     if not base:
         return None
     lengths = rotary_wavelengths(config, base).numpy()
     unstretched = wavelengths(2 * len(lengths), base).numpy()
-    return RotaryLayer(base, lengths, unstretched, (trace.tgt_tokens or trace.src_tokens)[0])
+    return RotaryLayer(base, lengths, unstretched, trace.tokens(stack)[0])
 
 
 def rotary_products_of(
@@ -106,5 +107,5 @@ def rotary_products_of(
         for end in ("_unrotated", "")
     )
     is_open = trace[f"{path}.mask"].expand(-1, -1, len(after), -1)[0, 0, query].numpy()
-    tokens = (trace.tgt_tokens or trace.src_tokens)[0]
+    tokens = trace.tokens("encoder" if path.startswith("encoder") else "decoder")[0]
     return before[is_open], after[is_open], [tokens[key] for key in np.flatnonzero(is_open)]

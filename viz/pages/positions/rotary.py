@@ -87,7 +87,7 @@ def _pick(sentence: SentenceRun) -> tuple[int, int, int, int]:
 def _pick_query_of_head(sentence: SentenceRun, columns: Sequence[DeltaGenerator]) -> tuple[int, int, int]:
     trace = sentence.run.trace
     layers = n_layers(trace, attentions(trace)[0])
-    tokens = (trace.tgt_tokens or trace.src_tokens)[0]
+    tokens = trace.tokens(stacks(trace)[0])[0]
     return (
         HEAD.pick_layer(columns[0].selectbox, layers),
         HEAD.pick_head(columns[1].selectbox, sentence.config.n_heads),
