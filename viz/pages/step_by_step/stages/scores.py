@@ -239,6 +239,9 @@ def _masked(head: Head, before: Matrix, masked: Matrix, mask: NDArray[np.bool_])
         why = "The source is known as a whole, so every query may look at all of it."
     else:
         why = "An encoder may look both ways."
+    window = head.way.config.attention_window(head.way.stack, head.way.layer)
+    if window and head.name == "self_attn":
+        why += f" This layer has a window: keys {window:,} or more positions away are closed."
     closes = (
         f"{n} of the {mask.size} cells are closed: their score becomes −∞, which softmax makes 0."
         if n
