@@ -13,7 +13,7 @@ from torch import Tensor
 from transformer.analysis.doctor.inputs import SHORTEST, Probe, text_probes
 from transformer.analysis.doctor.surprise import Measure, choose_measure
 from transformer.checkpoints.importing.recognition import plan_import
-from transformer.checkpoints.importing.report import Imported, Question
+from transformer.checkpoints.importing.report import LEFT_OUT, Imported, Question
 from transformer.checkpoints.opening import fill
 from transformer.errors import CheckpointError
 from transformer.loaded import LoadedModel, freeze
@@ -121,7 +121,9 @@ def weigh_answers(
     Returns:
         None without questions, without a model, or if it has too few positions for a sentence.
     """
-    loaded, questions = imported.loaded, imported.report.questions
+    loaded = imported.loaded
+    # Without the tensors left out there is one model only.
+    questions = [question for question in imported.report.questions if question.name != LEFT_OUT]
     if loaded is None or not questions or loaded.model.config.max_len < SHORTEST:
         return None
     scale = _Scale(imported, loaded, text)

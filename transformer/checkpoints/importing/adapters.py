@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
@@ -103,21 +104,24 @@ def without_adapters(raw: RawCheckpoint) -> Adapted:
     return found
 
 
-def merge(draft: ConfigDraft, adapted: Adapted) -> None:
-    """Ask what to do with the adapters, and merge one into the draft's tensors.
+def merged(draft: ConfigDraft, adapted: Adapted) -> Mapping[str, StoredTensor]:
+    """Ask what to do with the adapters, and merge one.
+
+    Returns:
+        Stored names -> tensors to put in their place, by `low_rank.with_changed`.
 
     Raises:
         CheckpointError: if it can't be merged, with the reason.
     """
     chosen = _beside(draft) if adapted.is_beside else _within(draft, adapted)
     if chosen is None:
-        return
+        return {}
     if adapted.odd:
         raise CheckpointError(_not_merged(adapted.odd))
     merger = Merger(draft, adapted.raw.tensors, adapted.is_beside)
     merger.add(adapted.pairs[chosen])
     merger.replace(adapted.trained[chosen])
-    merger.finish()
+    return merger.finish()
 
 
 def _beside(draft: ConfigDraft) -> str | None:

@@ -12,7 +12,7 @@ from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.reading.folder_files import ADAPTER_CONFIG
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.raw import BESIDE, StoredTensor
+from transformer.checkpoints.reading.raw import BESIDE, RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Merger:
     """Merges an adapter into the tensors of a draft.
 
     Args:
-        draft: its checkpoint is replaced by the merged one.
+        draft: where questions are asked.
         tensors: the model's, under the names that the adapter uses or with another prefix.
         is_beside: whether the adapter is in a file of its own.
     """
@@ -111,24 +111,14 @@ class Merger:
                 )
             self.changed[base.name] = stored
 
-    def finish(self) -> None:
-        """Put the changed tensors into the draft's checkpoint, and note it.
-
-        Raises:
-            CheckpointError: if the layout has taken a changed tensor apart.
-        """
+    def finish(self) -> Mapping[str, StoredTensor]:
+        """Note what was merged; stored names -> the changed tensors, for `with_changed`."""
         raw, changed = self.draft.raw, self.changed
-        tensors = {name: changed.get(stored.name, stored) for name, stored in raw.tensors.items()}
-        apart = next((one for name, one in raw.tensors.items() if tensors[name].shape != one.shape), None)
-        if apart is not None:
-            raise CheckpointError(
-                f"The adapter changes {shown(apart.name)}, which is several weights of ours: {MERGE_FIRST}."
-            )
-        aliases = {
-            one: other for one, other in raw.aliases.items() if changed.keys().isdisjoint({one, other})
-        }
-        self.draft.raw = replace(raw, tensors=tensors, aliases=aliases)
+        pairs = raw.aliases.items()
+        aliases = {one: other for one, other in pairs if changed.keys().isdisjoint({one, other})}
+        self.draft.raw = replace(raw, aliases=aliases)
         self.draft.note(f"An adapter (LoRA) is merged into {len(changed)} tensors: W + B A · alpha / r.")
+        return changed
 
     def _found(self, stem: str, *lasts: str) -> StoredTensor:
         """The model's tensor of an adapted module; names in two files may differ in their first parts."""
@@ -222,6 +212,27 @@ def _complete(stem: str, pair: Mapping[str, StoredTensor]) -> tuple[StoredTensor
             f"The adapter of {shown(stem)} is not for one matrix (a convolution or experts): {MERGE_FIRST}."
         )
     return down, up
+
+
+def with_changed(raw: RawCheckpoint, changed: Mapping[str, StoredTensor]) -> RawCheckpoint:
+    """Put an adapter's tensors in the place of those that they change.
+
+    Args:
+        raw: the checkpoint, arranged for the last time.
+        changed: what `Merger.finish` returned.
+
+    Raises:
+        CheckpointError: if the layout has taken one of them apart.
+    """
+    if not changed:
+        return raw
+    tensors = {name: changed.get(stored.name, stored) for name, stored in raw.tensors.items()}
+    apart = next((one for name, one in raw.tensors.items() if tensors[name].shape != one.shape), None)
+    if apart is not None:
+        raise CheckpointError(
+            f"The adapter changes {shown(apart.name)}, which is several weights of ours: {MERGE_FIRST}."
+        )
+    return replace(raw, tensors=tensors)
 
 
 def check_tied(parts: Iterable[StoredTensor]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.generation import generation_settings
-from transformer.checkpoints.importing.adapters import merge, without_adapters
+from transformer.checkpoints.importing.adapters import merged, without_adapters
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.embeddings import take_rows, with_tied_names
 from transformer.checkpoints.importing.families import FAMILIES
@@ -17,6 +17,7 @@ from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.layout.shipped import described_by_user
 from transformer.checkpoints.importing.left_out import ask_left_out
+from transformer.checkpoints.importing.low_rank import with_changed
 from transformer.checkpoints.importing.not_computed import refusal
 from transformer.checkpoints.importing.report import LAYOUT, LEFT_OUT, ImportReport
 from transformer.checkpoints.reading.folder_files import MAPPING
@@ -102,9 +103,10 @@ def described(
     adapted = without_adapters(raw)
     family, draft = _begin(recognise(adapted.raw), known)
     _ask_weights(draft)
-    merge(draft, adapted)
+    changed = merged(draft, adapted)
     family = family.read_config(draft) or family
     take_rows(draft, family)
+    draft.raw = with_changed(draft.raw, changed)
     config = draft.finish()
     _check_cost(config)
     return family, draft, config

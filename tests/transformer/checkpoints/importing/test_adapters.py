@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import GPT2LMHeadModel, LlamaForCausalLM, PreTrainedModel
 
-from tests.transformer.checkpoints.importing.families.foreign import close, random_ids
+from tests.transformer.checkpoints.importing.families.foreign import close, random_ids, randomized
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import tiny
 from transformer.checkpoints.opening import open_checkpoint
 from transformer.errors import CheckpointError
@@ -183,6 +183,37 @@ def test_parity_with_whole_tensors_trained(tmp_path: Path) -> None:
     folder = written(tmp_path, model, tensors, {"peft_type": "LORA", "lora_alpha": 4.5})
     model.lm_head.weight = other.lm_head.weight
     assert_computes(folder, logits(model, adapter))
+
+
+def test_parity_of_torchs_own_attention(tmp_path: Path) -> None:
+    """PEFT wraps the attention and its output projection."""
+    stack = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(22, 2, 26, batch_first=True), 2, enable_nested_tensor=False
+    )
+    plain = randomized(nn.ModuleDict({"emb": nn.Embedding(37, 22), "enc": stack})).state_dict()
+    wrapped, whole = {}, dict(plain)
+    for name, weight in plain.items():
+        inner = name.replace("self_attn.in_", "self_attn.base_layer.in_")
+        inner = inner.replace("out_proj.", "base_layer.out_proj.base_layer.")
+        wrapped[f"base_model.model.{inner}"] = weight
+    for layer in range(2):
+        attention = f"enc.layers.{layer}.self_attn"
+        for stem, name, rows in (
+            (attention, f"{attention}.in_proj_weight", 66),
+            (f"{attention}.base_layer.out_proj", f"{attention}.out_proj.weight", 22),
+        ):
+            down, up = drawn(layer, 3, 22), drawn(layer + 7, rows, 3)
+            wrapped[f"base_model.model.{stem}.lora_A.default.weight"] = down
+            wrapped[f"base_model.model.{stem}.lora_B.default.weight"] = up
+            whole[name] = whole[name] + 1.5 * up @ down
+    torch.save(wrapped, tmp_path / "wrapped.pt")
+    torch.save(whole, tmp_path / "whole.pt")
+    ours = open_checkpoint(tmp_path / "wrapped.pt", answers={"lora_alpha": 4.5, "n_heads": 2}).loaded
+    expected = open_checkpoint(tmp_path / "whole.pt", answers={"n_heads": 2}).loaded
+    assert ours is not None
+    assert expected is not None
+    for name, weight in expected.model.named_parameters():
+        assert close(ours.model.get_parameter(name), weight)
 
 
 def test_of_several_adapters_one_is_chosen(tmp_path: Path) -> None:

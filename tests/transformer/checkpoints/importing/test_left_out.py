@@ -80,6 +80,16 @@ def test_opening_warns(tmp_path: Path) -> None:
     assert warned[-1].filename == __file__
 
 
+def test_a_tied_matrix_with_other_numbers_is_named(tmp_path: Path) -> None:
+    """The configuration ties the two, and the files hold two."""
+    model = tiny(LlamaForCausalLM, SIZES)
+    model.config.tie_word_embeddings = True
+    model.config.save_pretrained(tmp_path)
+    save_file({name: one.clone() for name, one in state_dict().items()}, tmp_path / "model.safetensors")
+    with pytest.warns(UserWarning, match=r"'lm_head\.weight' was left out.*'model\.embed_tokens\.weight'"):
+        open_model(tmp_path)
+
+
 WIDTH, WORDS, INNER = 22, 37, 26
 USED = ["model.layers.0.mlp.up.weight", "model.norm.weight"]
 
