@@ -17,6 +17,7 @@ from tests.support.kinds import KINDS
 from tests.support.models import measured, tiny_model, tiny_subword_model
 from transformer.errors import CheckpointError
 from transformer.model.positions import sinusoidal_encoding
+from transformer.model.trace import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "the cat saw a dog"
@@ -70,8 +71,6 @@ CALLS: dict[str, tuple[str, Plot]] = {
     "plot_wavelengths": ("shared", lambda _: headlight.plot_wavelengths(length=9, d_model=14)),
     "plot_embedding_sizes": ("languages", lambda run: headlight.plot_embedding_sizes(run, "decoder")),
     "plot_position_bias": ("relative", lambda run: headlight.plot_position_bias(run, "decoder")),
-    "plot_position_bias, linear": ("alibi", lambda run: headlight.plot_position_bias(run, "decoder")),
-    "plot_position_bias, own": ("own_biases", lambda run: headlight.plot_position_bias(run, "encoder", 1)),
     "plot_rotary_angles": ("factors", headlight.plot_rotary_angles),
     "plot_rotary_wavelengths": ("rotary", headlight.plot_rotary_wavelengths),
     "plot_rotary_products": ("capped", lambda run: headlight.plot_rotary_products(run, 0, 2, 3)),
@@ -157,6 +156,16 @@ def names_used(*folders: str) -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute | ast.Name)
     }
+
+
+@pytest.mark.parametrize("kind, stack", [("alibi", "decoder"), ("own_biases", "encoder")])
+def test_a_layer_s_biases_are_those_that_were_added(kind: str, stack: Stack) -> None:
+    run = run_of(kind)
+    figure = headlight.plot_position_bias(run, stack, 1)
+    added = run.trace[f"{stack}.layers.1.self_attn.position_bias"][0, 2, 3]
+    for key in range(3):
+        at = list(figure.data[2].x).index(key - 3)
+        assert figure.data[2].y[at] == pytest.approx(float(added[key]), abs=1e-6)
 
 
 def test_every_figure_has_a_plot() -> None:
