@@ -68,9 +68,12 @@ class ForeignConfig:
         return name not in self._values
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value, or the default if it is missing or null."""
-        self._read.add(name)
-        value = self._values.get(name)
+        """The value, or the default if it is missing or null; "attn_config.alibi" is one in an object."""
+        outer, *inner = name.split(".")
+        self._read.add(outer)
+        value = self._values.get(outer)
+        for part in inner:
+            value = value.get(part) if isinstance(value, dict) else None
         return default if value is None else value
 
     def integer(self, name: str, default: Any = _ABSENT) -> int:

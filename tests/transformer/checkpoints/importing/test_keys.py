@@ -150,14 +150,14 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
 @pytest.mark.parametrize(
     "model_type, name, words",
     [
-        ("mixtral", "word.weight", "of type 'mixtral', which has mixtures of experts"),
+        ("olmoe", "word.weight", "of type 'olmoe', which has mixtures of experts"),
         ("deepseek_v3", "word.weight", "multi-head latent attention and mixtures of experts"),
         ("funnel", "word.weight", "pool neighbouring tokens"),
         ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
         ("own", "word.weight", r"no layout for model_type 'own' .* --write-map own\.yaml"),
         (["bart"], "word.weight", "No known layout has names like these"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
-        ("mistral", "layers.0.q_proj.qweight", r"is Llama-like, but its tensors .*qweight.*save_pretrained"),
+        ("mistral", "layers.0.q_proj.qweight", r"is Llama-like ..mistral.., but its tensors .*qweight.*save_pretrained"),
     ],
 )
 def test_what_does_not_open_is_told_by_its_type_and_what_to_do(

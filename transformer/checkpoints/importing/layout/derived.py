@@ -90,15 +90,16 @@ class Derived:
             "n_decoder_layers": lambda: self._depth("n_decoder_layers"),
             "src_vocab_size": lambda: self._vocabulary("src"),
             "tgt_vocab_size": lambda: self._vocabulary("tgt"),
-            "d_ff": lambda: self._size("d_ff", f"{self.layer}.feed_forward.w_1.weight", 0),
-            "d_model": lambda: self._size("d_model", f"{self.layer}.feed_forward.w_1.weight", 1),
+            "d_ff": lambda: self._size("d_ff", f"{self.feed_forward}.w_1.weight", 0),
+            "d_model": lambda: self._size("d_model", f"{self.feed_forward}.w_1.weight", 1),
             "n_heads": self._heads,
             "d_head": self._head_width,
             "n_kv_heads": self._key_heads,
             "final_norm": self._final_norm,
-            "bias": lambda: self._has("bias", "feed_forward.w_1.bias"),
+            "bias": lambda: self._has("bias", f"{self.feed_forward}.w_1.bias"),
             "attention_bias": self._attention_bias,
-            "gated": lambda: self._has("gated", "feed_forward.w_3.weight"),
+            "gated": lambda: self._has("gated", f"{self.feed_forward}.w_3.weight"),
+            "n_experts": self._experts,
             "query_key_norm": lambda: self._has("query_key_norm", "self_attn.q_norm.gamma"),
             "embedding_norm": self._embedding_norm,
             "n_segments": self._segments,
@@ -149,6 +150,20 @@ class Derived:
         """The first layer of the first stack."""
         return f"{'encoder' if self.get('n_encoder_layers') else 'decoder'}.layers.0"
 
+    @property
+    def feed_forward(self) -> str:
+        """The feed-forward of the first layer, or its first expert."""
+        expert = f"{self.layer}.feed_forward.experts.0"
+        return expert if f"{expert}.w_1.weight" in self.held.tensors else f"{self.layer}.feed_forward"
+
+    def _experts(self) -> None:
+        experts = f"{self.layer}.feed_forward.experts."
+        n_experts = sum(
+            name.startswith(experts) and name.endswith(".w_1.weight") for name in self.held.tensors
+        )
+        if n_experts:
+            self._put("n_experts", n_experts, "experts of the first layer")
+
     def _put(self, name: str, value: Any, why: str = _TOLD_BY) -> None:
         if name not in self.draft.settings:
             self.draft.put(name, value, "shapes", why)
@@ -158,8 +173,8 @@ class Derived:
         self._put(name, self.depth(name), f"names of {stack}.layers")
 
     def _has(self, name: str, ours: str) -> None:
-        full = ours if ours.startswith("generator") else f"{self.layer.replace('.0', '.{}')}.{ours}"
-        self._put(name, full in self.held.patterns)
+        full = ours if ours.startswith(("generator", self.layer)) else f"{self.layer}.{ours}"
+        self._put(name, pattern_of(full) in self.held.patterns)
 
     def _size(self, name: str, ours: str, axis: int) -> None:
         if ours not in self.held.tensors:

@@ -136,6 +136,11 @@ def _scaled(tensor: Tensor, name: str, config: TransformerConfig, factor: Any) -
     return tensor * factor
 
 
+def _by_head(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    """(H * d_head,) -> (H, d_head), for norms with weights of each head's own."""
+    return tensor.unflatten(0, (-1, config.d_head))
+
+
 def _minus_one(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
     return 1 + tensor.float()
 
@@ -217,6 +222,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "without_first_rows": _each(_without_first_rows),
     "take_rows": _each(_take_rows),
     "scaled": _each(_scaled),
+    "by_head": _each(_by_head),
     "minus_one": _each(_minus_one),
     "zeros_up_to_d_ff": _each(_filled),
     "next_row_added": _each(_next_row_added),

@@ -24,7 +24,8 @@ def put_windows(reading: Settings, spec: Mapping[str, Any]) -> None:
     draft, config = reading.draft, reading.draft.config
     width: int = spec.get("value", 0)
     if config is not None:
-        key = spec.get("key", "")
+        keys = spec.get("key", "")
+        key = keys if isinstance(keys, str) else keys[0]
         usual = spec.get("default", 0) if config.leaves_out(key) else 0
         width = config.integer(key, usual)
         width = width and int(width * spec.get("times", 1)) - spec.get("minus", 0)
@@ -44,9 +45,9 @@ def put_bases(reading: Settings, spec: Mapping[str, Any]) -> None:
     """
     reading.get("rotary")
     draft, config = reading.draft, reading.draft.config
-    usual, base = draft["position_base"], float(spec["base"])
+    usual, base = reading.get("position_base") or 10_000.0, float(spec["base"])
     if config is not None and "base_key" in spec:
-        base = _other_base(config, config.number(spec["base_key"], base), spec["entry"])
+        base = _other_base(config, config.number(spec["base_key"], base), spec.get("entry", ""))
         if base == usual and "rotary_stretch" in draft.settings:
             raise CheckpointError(
                 f"config.json says rope_theta {shown(base)} of all layers and stretches the wavelengths of "
@@ -70,7 +71,8 @@ def marked(reading: Settings, spec: Mapping[str, Any]) -> list[bool]:
         reading: with the number of layers.
         spec: a list's key in config.json, and which of its values mark a layer (`is`) or don't (`else`); or
             every n-th layer (`every`), or all others (`all_but_every`; `all_but_first_of_every` counts
-            from the first layer on), n having an attribute of its own (`n_key`); those from a number on, with the attribute `from_key`. All layers if nothing is said.
+            from the first layer on), n having an attribute of its own (`n_key`); those from a number on, with
+            the attribute `from_key`. All layers if nothing is said.
 
     Raises:
         CheckpointError: for lists that are too short, and for values that are in neither.

@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import (
     BloomForCausalLM,
+    Cohere2ForCausalLM,
     CohereForCausalLM,
     FalconForCausalLM,
     Gemma2ForCausalLM,
@@ -21,6 +22,8 @@ from transformers import (
     GraniteForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
+    MixtralForCausalLM,
+    MptForCausalLM,
     Olmo2ForCausalLM,
     Olmo3ForCausalLM,
     OlmoForCausalLM,
@@ -29,9 +32,11 @@ from transformers import (
     PhiForCausalLM,
     Qwen2ForCausalLM,
     Qwen3ForCausalLM,
+    Qwen3MoeForCausalLM,
     SmolLM3ForCausalLM,
     StableLmForCausalLM,
     Starcoder2ForCausalLM,
+    XGLMForCausalLM,
 )
 
 from tests.transformer.checkpoints.importing.families.hugging_face.small_models import tiny
@@ -199,6 +204,18 @@ FALCON = {
 }
 GROUPED = {"num_attention_heads": 6, "num_kv_heads": 2, "new_decoder_architecture": True, "bias": True}
 GLM = LLAMA | part(0.4) | {"head_dim": 10}
+MPT = IDS | {"vocab_size": VOCAB, "d_model": 33, "n_layers": LAYERS, "n_heads": 3, "max_seq_len": LENGTH}
+XGLM = IDS | {
+    "vocab_size": VOCAB,
+    "d_model": 34,
+    "num_layers": LAYERS,
+    "attention_heads": 2,
+    "ffn_dim": 23,
+    "max_position_embeddings": LENGTH,
+    "pad_token_id": 1,
+    "eos_token_id": 2,
+}
+NORMED = {"qk_layernorm": True}
 KINDS = ["sliding_attention", "full_attention", "sliding_attention"]
 CASES |= {
     "gpt-neo": (GPTNeoForCausalLM, GPT_NEO),
@@ -222,6 +239,29 @@ CASES |= {
     "cohere, normed queries": (CohereForCausalLM, LLAMA | {"use_qk_norm": True}),
     "glm": (GlmForCausalLM, GLM),
     "glm4": (Glm4ForCausalLM, GLM | {"head_dim": 20}),
+    "cohere2": (
+        Cohere2ForCausalLM,
+        LLAMA | {"logit_scale": 0.3, "sliding_window": 5, "layer_types": KINDS},
+    ),
+    "stablelm, normed queries": (StableLmForCausalLM, LLAMA | NORMED),
+    "phi, normed queries": (PhiForCausalLM, WIDE | NORMED),
+    "mixtral": (
+        MixtralForCausalLM,
+        LLAMA | {"intermediate_size": 36, "num_local_experts": 5, "num_experts_per_tok": 3},
+    ),
+    "qwen3-moe": (
+        Qwen3MoeForCausalLM,
+        LLAMA
+        | {
+            "head_dim": 14,
+            "moe_intermediate_size": 12,
+            "num_experts": 5,
+            "num_experts_per_tok": 2,
+            "norm_topk_prob": True,
+        },
+    ),
+    "mpt": (MptForCausalLM, MPT),
+    "xglm": (XGLMForCausalLM, XGLM),
     "olmo2": (Olmo2ForCausalLM, LLAMA),
     "olmo3": (Olmo3ForCausalLM, LLAMA | {"sliding_window": 5, "layer_types": KINDS}),
 }

@@ -20,7 +20,6 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_decoder
     CASES,
     LENGTH,
     OLD_WORDS,
-    PAD,
     STRETCHED,
     VOCAB,
     model_of,
@@ -44,8 +43,9 @@ def test_numbers_and_greedy_texts_are_the_same(tmp_path: Path, case: str) -> Non
     theirs = model_of(case)
     ours, report = imported(saved(tmp_path, theirs))
     assert not report.questions
-    ids = padded(random_ids(VOCAB, 2, 13), PAD, 7)
-    words = ids != PAD
+    pad = theirs.config.pad_token_id
+    ids = padded(random_ids(VOCAB, 2, 13), pad, 7)
+    words = ids != pad
     expected = outputs(theirs, ids, words)
     trace = trace_of(ours, None, ids)
     assert close(trace["logits"][words], expected.logits[words])
@@ -57,10 +57,10 @@ def test_numbers_and_greedy_texts_are_the_same(tmp_path: Path, case: str) -> Non
         do_sample=False,
         max_new_tokens=17,
         eos_token_id=None,
-        pad_token_id=PAD,
-        suppress_tokens=[PAD],
+        pad_token_id=pad,
+        suppress_tokens=[pad],
     )
-    assert greedy_ids(ours, prompt, 17, PAD) == texts[0, 5:].tolist()
+    assert greedy_ids(ours, prompt, 17, pad) == texts[0, 5:].tolist()
 
 
 def test_gpt2_without_config(tmp_path: Path) -> None:
