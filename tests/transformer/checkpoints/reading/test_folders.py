@@ -14,6 +14,7 @@ import pytest
 from tests.transformer.checkpoints.reading.crafted import entry, safetensors
 from transformer.checkpoints.reading.contents import read_contents
 from transformer.checkpoints.reading.limits import LOCAL_LIMITS, UPLOAD_LIMITS
+from transformer.checkpoints.reading.process import read_checkpoint
 from transformer.errors import CheckpointError
 
 INDEX = "model.safetensors.index.json"
@@ -43,6 +44,7 @@ FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
         ALONE | {"config.json": b'{"model_type": "encoder-decoder", "decoder": {"auto_map": {"A": "x.Y"}}}'},
         "auto_map",
     ),
+    "a damaged adapter": (ALONE | {"adapter_model.safetensors": WEIGHTS[:-1]}, "adapter_model.*is cut off"),
     "an index upwards": ({INDEX: index(w="../other.safetensors")}, "no plain name"),
     "an absolute index": ({INDEX: index(w="/etc/passwd.safetensors")}, "no plain name"),
     "an index without a map": ({INDEX: b"{}"}, "without a weight_map"),
@@ -77,14 +79,30 @@ def test_a_folder_is_refused(tmp_path: Path, name: str) -> None:
             read_contents(folder, limits)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", "adapter_model.safetensors"])
 def test_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     outside = tmp_path / "secret"
     outside.write_bytes(WEIGHTS if name.endswith("tensors") else b"{}")
-    folder = folder_with(tmp_path / "model", ALONE if name == "config.json" else {})
+    folder = folder_with(tmp_path / "model", {} if name in ALONE else ALONE)
     (folder / name).symlink_to(outside)
     with pytest.raises(CheckpointError, match="leads out of the folder"):
         read_contents(folder, LOCAL_LIMITS)
+
+
+def test_an_adapters_tensors_are_told_from_the_models(tmp_path: Path) -> None:
+    files = ALONE | {"adapter_model.safetensors": WEIGHTS}
+    folder = folder_with(tmp_path / "model", files)
+    raw = read_checkpoint(folder)
+    assert list(raw.tensors) == ["w", "adapter_model/w"]
+    assert [path.name for path in raw.files] == list(files)
+
+
+def test_names_that_save_model_left_out_are_read_from_the_metadata(tmp_path: Path) -> None:
+    metadata = {"format": "pt", "tied": "w", "w": "w", "other": "gone"}
+    weights = safetensors({"__metadata__": metadata, "w": entry()})
+    raw = read_checkpoint(folder_with(tmp_path / "model", {"model.safetensors": weights}))
+    assert list(raw.tensors) == ["w", "tied"]
+    assert raw.aliases == {"tied": "w"}
 
 
 def test_files_together_may_not_be_too_large(tmp_path: Path) -> None:
