@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
-from transformer.checkpoints.importing.layout.plain_yaml import Node
+from transformer.checkpoints.importing.layout.plain_yaml import Node, plain
 from transformer.checkpoints.importing.layout.section_reader import SectionReader, nearest_name, plain_value
 from transformer.errors import shown
 from transformer.model.config import TransformerConfig
@@ -22,13 +22,18 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "tuple[int, ...]": (tuple,),
 }
 """Types of a field -> types that its value may have; all other fields are text."""
-GROUPS = (
-    *("rotary", "bases_of_layers", "windows", "generator", "scores_divided_by", "rounded_embedding_scale"),
-)
-"""Entries of `config` that fill in several fields."""
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "rotary": (),
+    "bases_of_layers": ("base", "layers"),
+    "windows": (),
+    "generator": (),
+    "scores_divided_by": ("answers",),
+    "rounded_embedding_scale": ("why",),
+}
+"""Entries of `config` that fill in several fields -> what they need."""
 _SPEC = {
     **dict.fromkeys(("key", "present", "bare", "widest"), "texts"),
-    **dict.fromkeys(("question", "why", "place_of", "in", "base_key", "part_key", "entry"), "text"),
+    **dict.fromkeys(("question", "why", "place_of", "in", "base_key", "part_key", "entry", "over"), "text"),
     **dict.fromkeys(("power", "times", "minus", "width", "base", "part"), "number"),
     **dict.fromkeys(("choices", "answers", "bases"), "table"),
     **dict.fromkeys(("default", "if_null", "value", "ask", "usual", "tied", "axis"), "plain"),
@@ -36,6 +41,16 @@ _SPEC = {
     "likely": "any",
 }
 """What an entry that is found, not given, may have, and of which kind."""
+
+
+_OF_LAYERS = {
+    "key": "texts",
+    **dict.fromkeys(("n_key", "from_key"), "text"),
+    **dict.fromkeys(("every", "all_but_every", "all_but_first_of_every"), "number"),
+    **dict.fromkeys(("is", "else"), "plain"),
+}
+"""What may say which layers are meant, see `windows.marked`, and of which kind."""
+_NONE = Node({}, 0)
 
 
 class ConfigReader(SectionReader):
@@ -50,8 +65,10 @@ class ConfigReader(SectionReader):
                 isinstance(one.value, dict) and "question" in one.value for one in alternatives
             ):
                 raise self.error(node, f"our model has no {shown(name)}{nearest_name(name, _FIELDS)}")
+            if not is_found and name in GROUPS:
+                raise self.error(node, f"{name} needs names with values")
             if not is_found:
-                yield name, self.value(name, node)
+                yield name, self.value(name, plain_value(node), node)
                 continue
             yield name, [self.spec(name, one) for one in alternatives]
 
@@ -59,7 +76,23 @@ class ConfigReader(SectionReader):
         """One way to find a setting."""
         parts = self.dictionary(node, name)
         self.check_kinds(parts, _SPEC, f"{name} entry")
+        if name in _FIELDS:
+            self.check_values(name, parts)
+        else:
+            numbers = {key: part for key, part in parts.items() if key in ("value", "default", "if_null")}
+            self.check_kinds(numbers, dict.fromkeys(numbers, "number"), f"{name} entry")
+            lacking = [key for key in GROUPS.get(name, ()) if key not in parts]
+            if lacking:
+                raise self.error(node, f"{name} needs {' and '.join(lacking)}")
+        if "part" in parts and not 0 < parts["part"].value <= 1:
+            raise self.error(parts["part"], f"{name}: part is a share of each head, above 0 and at most 1")
+        layers = self.dictionary(parts.get("layers", _NONE), name)
+        self.check_kinds(layers, _OF_LAYERS, "layers entry")
+        if "key" in layers and not {"is", "else"} <= layers.keys():
+            raise self.error(layers["key"], f"{name}: layers with a key needs is and else")
         spec = {key: plain_value(part) for key, part in parts.items()}
+        if any(not _is_number(base) for base in spec.get("bases", ())):
+            raise self.error(parts["bases"], f"{name}: bases needs numbers, with texts for the user")
         if "axis" in spec and [type(one) for one in _listed(spec["axis"])] != [str, int]:
             raise self.error(parts["axis"], f"{name}: axis needs a tensor and the number of an axis")
         if "question" in spec and not spec.get("answers"):
@@ -75,9 +108,24 @@ class ConfigReader(SectionReader):
             raise self.error(node, f"{name}: each of several likely answers needs when and value")
         return {"when": self.conditions(parts["when"]), "value": plain_value(parts["value"])}
 
-    def value(self, name: str, node: Node) -> Any:
+    def check_values(self, name: str, parts: Mapping[str, Node]) -> None:
+        """Reject values that a setting can't have, wherever an entry gives them."""
+        told = [parts[key] for key in ("default", "if_null") if key in parts and "choices" not in parts]
+        for part in [] if name == "activation" else told:
+            self.value(name, plain_value(part), part)
+        asked = _listed(plain_value(parts["ask"])) if "ask" in parts and _FIELDS[name] in _KINDS else []
+        for value in asked:
+            self.value(name, value, parts["ask"])
+        given = [(plain_value(parts["value"]), parts["value"])] if "value" in parts else []
+        given += [(part.value, part) for part in self.dictionary(parts.get("choices", _NONE), name).values()]
+        answers = self.dictionary(parts.get("answers", _NONE), name)
+        given += [(plain(told), part) for told, part in answers.items()]
+        for value, part in given:
+            if not (isinstance(value, str) and value.startswith("=")):  # another setting's value
+                self.value(name, value, part)
+
+    def value(self, name: str, value: Any, node: Node) -> Any:
         """A value of its field's type; sizes that no model can have are rejected."""
-        value = plain_value(node)
         value = tuple(value) if isinstance(value, list) else value
         kinds = str(_FIELDS[name]).split(" | ")
         if type(value) not in {kind for one in kinds for kind in _KINDS.get(one, (str,))}:
@@ -89,3 +137,7 @@ class ConfigReader(SectionReader):
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def _is_number(text: str) -> bool:
+    return isinstance(plain(text), int | float) and not isinstance(plain(text), bool)

@@ -38,7 +38,7 @@ SECTIONS = (
     *("ignored", "told_in", "config", "only", "refuse", "harmless", "stand_ins", "notes", "variants"),
 )
 """All sections but `like`, which comes first."""
-STAND_INS = ("zeros", "ones", "drawn")
+STAND_INS = ("zeros", "ones", "drawn", "doubled_sinusoids")
 OTHER_HEAD = "A head for another task than predicting words; Headlight shows the model below it."
 """Why a classifier's tensors are not needed."""
 
@@ -213,6 +213,8 @@ class _Reader(NamesReader, ConfigReader):
             allowed = plain_value(parts["is"])
             when = self.conditions(parts["when"]) if "when" in parts else {}
             allowed = tuple(allowed) if isinstance(allowed, list) else (allowed,)
+            if not allowed:
+                raise self.error(parts["is"], f"{shown(name)} needs at least one allowed value")
             yield name, (allowed, self.text(parts["why"], "why"), when)
 
     def stand_ins(self, section: Node) -> Iterator[tuple[str, str]]:

@@ -82,7 +82,8 @@ def _divisor(reading: Settings, spec: Mapping[str, Any]) -> None:
 def _rounded_scale(reading: Settings, spec: Mapping[str, Any]) -> None:
     """sqrt(d_model) in the precision of the stored embeddings, as Gemma's code computes it."""
     draft, exact = reading.draft, math.sqrt(reading.get("d_model"))
-    half = _HALVES.get(draft.raw.tensors[reading.derived.embedding()].dtype)
+    embedding = draft.raw.tensors.get(reading.derived.embedding())
+    half = None if embedding is None else _HALVES.get(embedding.dtype)
     rounded = exact if half is None else _rounded(exact, half)
     if rounded == exact:
         draft.layout(reading.layout.every, embedding_scale=True)

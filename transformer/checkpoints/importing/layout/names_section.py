@@ -107,7 +107,7 @@ class NamesReader(SectionReader):
                 [(name, argument)] = one.value.items()
             else:
                 name = one.value
-            if name in OLD_NAMES:
+            if isinstance(name, str) and name in OLD_NAMES:
                 yield from ((old, None) for old in OLD_NAMES[name])
                 continue
             if not isinstance(name, str) or name not in OPERATIONS:

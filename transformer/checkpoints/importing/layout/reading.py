@@ -142,6 +142,7 @@ class Reading:
         elif "axis" in spec:
             tensor, axis = spec["axis"]
             length = draft.length(tensor, axis) * spec.get("times", 1) - spec.get("minus", 0)
+            length = length // int(self._quotient(spec["over"])) if "over" in spec else length
             checked_size(name, length)
             draft.put(name, length, "shapes", spec.get("why", f"axis {axis} of {draft.stored_name(tensor)}"))
         elif "question" in spec or "ask" in spec:
@@ -277,8 +278,9 @@ class Reading:
             "max_len": lambda: rotary_questions.ask_length(draft, *values),
             "pad_id": lambda: questions.ask_pad_id(draft, self.derived.embedding() or None, usual=values[0]),
         }
-        if name not in asks:
-            raise CheckpointError(f"{self.layout.what}: {name} needs question and answers.")
+        if name not in asks or not values or (name == "activation" and values[0] not in ACTIVATIONS):
+            known = f" one of {', '.join(ACTIVATIONS)}" if name == "activation" else " question and answers"
+            raise CheckpointError(f"{self.layout.what}: {name} needs{known}.")
         asks[name]()
 
     def _refuse(self, *, by_settings: bool) -> None:

@@ -68,7 +68,7 @@ def _own(text: str) -> Family:
             raise reader.error(node, f"there is no layout {shown(other)}{nearest_name(other, names())}")
         return replace(layout(other), recognise={}, kin="", trait="", likely={}, label="", only={}, refuse=())
 
-    own = read_layout(text, "described", WHAT, base)
+    own = _without_prefixes(read_layout(text, "described", WHAT, base))
     known = Patterns(own.names)
 
     def matches(raw: RawCheckpoint) -> bool:
@@ -80,6 +80,16 @@ def _own(text: str) -> Family:
         return found
 
     return _family(replace(own, label=own.label or "As its mapping file says"), matches=matches)
+
+
+def _without_prefixes(own: Layout) -> Layout:
+    """The layout with names that may have been written with a prefix, which is removed from the tensors' too."""
+
+    def bare(name: str) -> str:
+        return name[len(next((one for one in own.prefixes if name.startswith(one)), "")) :]
+
+    names = {bare(name): into for name, into in own.names.items()}
+    return replace(own, names=names, ignored={bare(name): why for name, why in own.ignored.items()})
 
 
 def _family(own: Layout, matches: Callable[[RawCheckpoint], bool]) -> Family:

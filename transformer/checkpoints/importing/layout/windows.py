@@ -25,7 +25,7 @@ def put_windows(reading: Settings, spec: Mapping[str, Any]) -> None:
     width: int = spec.get("value", 0)
     if config is not None:
         keys = spec.get("key", "")
-        key = keys if isinstance(keys, str) else keys[0]
+        key = keys if isinstance(keys, str) else next(iter(keys), "")
         usual = spec.get("default", 0) if config.leaves_out(key) else 0
         width = config.integer(key, usual)
         width = width and int(width * spec.get("times", 1)) - spec.get("minus", 0)

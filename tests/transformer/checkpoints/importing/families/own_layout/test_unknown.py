@@ -125,7 +125,7 @@ GATED_MLP = ("gate_proj", "up_proj", "down_proj")
     "mlp, told",
     [
         (GATED_MLP, "have the names of the layout Llama-like, but another type may compute something else"),
-        (("fc_in", "fc_out"), "layout is Llama-like. It does not have 'layers.0.mlp.fc_in.weight'"),
+        (("fc_in", "fc_out"), "It does not have 'layers.0.mlp.fc_in.weight'"),
     ],
 )
 @pytest.mark.parametrize("model_type", ["another", ["another"]])
