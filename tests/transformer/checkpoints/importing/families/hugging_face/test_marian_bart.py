@@ -188,8 +188,11 @@ def test_a_bias_of_the_logits_is_used_under_either_name(tmp_path: Path, bias: st
     assert_parity(ours, theirs, start_id=2)
 
 
-def test_a_plbart_is_a_bart(tmp_path: Path) -> None:
-    theirs = with_logits_bias(tiny(transformers.PLBartForConditionalGeneration, SIZES))
+@pytest.mark.parametrize(
+    "model_class", [transformers.PLBartForConditionalGeneration, transformers.MvpForConditionalGeneration]
+)
+def test_a_relative_of_bart_with_its_names_is_one(tmp_path: Path, model_class: Any) -> None:
+    theirs = with_logits_bias(tiny(model_class, SIZES))
     ours, report = imported(saved(tmp_path, theirs))
     assert report.family == "bart"
     assert_parity(ours, theirs, start_id=2)
@@ -255,6 +258,7 @@ def test_the_oldest_files_have_marians_sinusoids(tmp_path: Path) -> None:
         ("bart", {"normalize_before": True}, "normalize_before"),
         ("bart", {"extra_pos_embeddings": 7}, "extra_pos_embeddings"),
         ("bart", {"is_decoder": True}, "is_decoder"),
+        ("bart", {"use_prompt": True}, "use_prompt"),
         ("mbart", {"add_final_layer_norm": False}, "add_final_layer_norm"),
         ("mbart", {"some_new_gate": 0.5}, "some_new_gate"),
         ("pegasus", {"normalize_before": False}, "normalize_before"),

@@ -39,6 +39,9 @@ SIZES = {
 MODERN = SIZES | {"local_attention": 7}
 MODERN |= dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 1)
 ROFORMER = SIZES | {"pad_token_id": 0, "type_vocab_size": 2}
+ROBERTA = SIZES | {"pad_token_id": 1, "layer_norm_eps": 1e-5}
+ESM = ROBERTA | {"mask_token_id": 2, "position_embedding_type": "rotary", "token_dropout": True}
+EUROBERT = SIZES | {"num_key_value_heads": 1, "head_dim": 14, "bos_token_id": 1, "eos_token_id": 1}
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "modernbert": (transformers.ModernBertForMaskedLM, MODERN),
     "modernbert, with biases": (
@@ -50,11 +53,27 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         transformers.RoFormerForMaskedLM,
         ROFORMER | {"embedding_size": 14, "hidden_act": "relu", "tie_word_embeddings": False},
     ),
+    "modernbert, bias of the head": (transformers.ModernBertForMaskedLM, MODERN | {"classifier_bias": True}),
+    "roberta": (transformers.Data2VecTextForMaskedLM, ROBERTA),
+    "roberta-prelayernorm": (transformers.RobertaPreLayerNormForMaskedLM, ROBERTA),
+    "xlm-roberta-xl": (transformers.XLMRobertaXLForMaskedLM, ROBERTA),
+    "megatron-bert": (transformers.MegatronBertForMaskedLM, ROFORMER),
+    "esm": (transformers.EsmForMaskedLM, ESM),
+    "esm, a table of positions": (
+        transformers.EsmForMaskedLM,
+        ESM | {"position_embedding_type": "absolute", "emb_layer_norm_before": True, "token_dropout": False},
+    ),
+    "nomic_bert": (transformers.NomicBertForMaskedLM, ROFORMER),
+    "eurobert": (transformers.EuroBertForMaskedLM, EUROBERT),
 }
 HEADLESS: dict[str, tuple[Any, dict[str, Any]]] = {
     "modernbert": (transformers.ModernBertModel, MODERN),
     "modernbert, classifier": (transformers.ModernBertForSequenceClassification, MODERN),
     "roformer": (transformers.RoFormerModel, ROFORMER),
+    "megatron-bert": (transformers.MegatronBertModel, ROFORMER),
+    "esm": (transformers.EsmModel, ESM),
+    "nomic_bert": (transformers.NomicBertModel, ROFORMER),
+    "eurobert": (transformers.EuroBertModel, EUROBERT),
 }
 
 
@@ -98,7 +117,16 @@ def test_parity_without_a_head(tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "case, told", [("modernbert", {"local_attention": 128, "pad_token_id": 0}), ("roformer", {})]
+    "case, told",
+    [
+        ("modernbert", {"local_attention": 128, "pad_token_id": 0}),
+        ("roformer", {}),
+        ("roberta-prelayernorm", {}),
+        ("xlm-roberta-xl", {}),
+        ("megatron-bert", {}),
+        ("esm", {}),
+        ("nomic_bert", {}),
+    ],
 )
 def test_parity_without_config(tmp_path: Path, case: str, told: dict[str, Any]) -> None:
     theirs = model_of(CASES, case, **told)
