@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
@@ -12,6 +13,12 @@ from transformer.errors import shown
 _SIZES = {"src_embedding.weight": "src_vocab_size", "tgt_embedding.weight": "tgt_vocab_size"}
 _EMBEDDINGS = tuple(_SIZES)
 _GENERATOR = "generator.weight"
+
+
+def has_generator(names: Iterable[str], families: Iterable[Family]) -> bool:
+    """Whether a tensor is called as some family's generator, with any prefix."""
+    endings = tuple(f".{name}" for family in families for name in _foreign_names(family).get(_GENERATOR, ()))
+    return any(f".{name}".endswith(endings) for name in names)
 
 
 def with_tied_names(raw: RawCheckpoint, family: Family) -> RawCheckpoint:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.adapters import merged, without_adapters
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
-from transformer.checkpoints.importing.embeddings import take_rows, with_tied_names
+from transformer.checkpoints.importing.embeddings import has_generator, take_rows, with_tied_names
 from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
 from transformer.checkpoints.importing.family import Family
@@ -155,7 +155,8 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
     if own is not None:
         return [(own, _as_described(own, raw, plain))]
     found = _with_known_names(replace(raw, tensors=plain))
-    found = found or _with_known_names(replace(raw, tensors=plain), has_lone_generator=True)
+    if not found and has_generator(plain, FAMILIES):
+        found = _with_known_names(replace(raw, tensors=plain), has_lone_generator=True)
     if not found:
         raise CheckpointError(refusal(raw) or _unknown(replace(raw, tensors=plain)))
     return found
