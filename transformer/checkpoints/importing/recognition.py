@@ -153,7 +153,8 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
         plain = dict(raw.tensors)
     own = described_by_user(raw)
     if own is not None:
-        return [(own, _as_described(own, raw, plain))]
+        view = _as_described(own, raw, plain)
+        return [(own if own.resolved is None else own.resolved(view), view)]
     found = _with_known_names(replace(raw, tensors=plain))
     if not found and has_generator(plain, FAMILIES):
         found = _with_known_names(replace(raw, tensors=plain), has_lone_generator=True)
@@ -217,12 +218,12 @@ def _with_trait(family: Family) -> str:
 
 
 def _as_described(own: Family, raw: RawCheckpoint, plain: Mapping[str, StoredTensor]) -> RawCheckpoint:
-    """The checkpoint under the names in its mapping file: as stored, or without wrappers.
+    """The checkpoint under the names in its mapping file: without its prefixes, and perhaps without wrappers.
 
     Raises:
         CheckpointError: when no pattern matches either of them.
     """
-    for view in (raw, replace(raw, tensors=plain)):
+    for view in map(own.arranged, (raw, replace(raw, tensors=plain))):
         if own.matches(view):
             return view
     raise CheckpointError(

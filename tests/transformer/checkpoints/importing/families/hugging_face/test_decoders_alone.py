@@ -20,7 +20,7 @@ from tests.transformer.checkpoints.importing.families.hugging_face.small_models 
     assert_same_logits,
     saved,
 )
-from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.importing.recognition import plan_import, with_mapping
 from transformer.checkpoints.importing.report import LAYOUT
 from transformer.errors import CheckpointError
 
@@ -213,3 +213,23 @@ def test_stretched_layers_are_those_without_a_window(tmp_path: Path, entry: str,
     usual = {"rope_type": "default", "rope_theta": 50.0}
     told = {"rope_parameters": {"sliding_attention": usual, "full_attention": usual} | {entry: LOCAL}}
     assert_refused(tmp_path, model_of("gemma3"), told, words)
+
+
+OWN = """\
+like: stablelm
+names:
+  {prefix}layers.{{}}.mlp.c_fc: decoder.layers.{{}}.feed_forward.w_1
+  {prefix}layers.{{}}.mlp.c_proj: decoder.layers.{{}}.feed_forward.w_2
+config: {{n_heads: 6, n_kv_heads: 2, gated: false, rotary_dims: 10, activation: gelu_tanh, norm_eps: 1e-3,
+  max_len: 29, windows: {{value: 7}}}}
+"""
+
+
+@pytest.mark.parametrize("prefix", ["", "model."])
+def test_a_mapping_file_may_begin_with_a_shipped_layout(tmp_path: Path, prefix: str) -> None:
+    """Names with and without the layout's prefix are the same, and windows are a setting."""
+    theirs = model_of("starcoder2")
+    raw = saved(tmp_path, theirs, with_config=False)
+    ours, _ = imported(with_mapping(raw, OWN.format(prefix=prefix)))
+    assert ours.config.attention_windows == (7, 7, 7)
+    assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 13))
