@@ -187,10 +187,10 @@ class LayerGuess:
     def _fused(self, attention: _Attention, kind: str, is_turned: bool) -> None:
         """Guess the matrix of queries, keys and values."""
         names = tuple(f"{kind}.w_{part}" for part in attention.order)
-        by = "three_blocks_of_columns" if is_turned else "three_blocks"
+        by = "[transposed, blocks]" if is_turned else "blocks"
         is_open = not is_in_blocks(attention.words)
         guess = Guess(names, by, _OR_BY_HEAD if is_open else "", is_open)
-        self._matrix(attention.parts["qkv"], guess, bias_by="three_blocks")
+        self._matrix(attention.parts["qkv"], guess, bias_by="blocks")
 
     def _plain(self, name: str, ours: str, is_turned: bool, note: str = "") -> None:
         shape = self._shape(name)

@@ -52,7 +52,7 @@ config:
 """
 _BOTH_WAYS = re.compile(r".*bert.*|mlm|segments?|nsp|pooler|cls|token_type.*")
 """Words in the names of models whose tokens see those after them, too."""
-_ROTARY = "rotary in halves, as in Hugging Face's models? Then by: rotated_pairs_side_by_side"
+_ROTARY = "rotary in halves, as in Hugging Face's models? Then by: pairs_apart"
 _MOST_NAMES = 1_500
 """Most names for which a file is written: one of more would be too long to be read."""
 _NO_NAMES = set("\"'#:,[]&*!|>%@`\\")

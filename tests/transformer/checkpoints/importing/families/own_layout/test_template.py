@@ -92,7 +92,7 @@ def test_matrices_stored_in_by_out_are_seen_by_their_shapes_and_biases(
     targets = yaml.safe_load(written(tmp_path, named)[1])["names"]
     by = {theirs: target["by"] for theirs, target in targets.items() if isinstance(target, dict)}
     assert by == {
-        "layers.{}.attention.c_attn": "three_blocks_of_columns",
+        "layers.{}.attention.c_attn": ["transposed", "blocks"],
         "layers.{}.attention.c_proj": "transposed",  # square, as the others
         "layers.{}.mlp.c_fc": "transposed",
         "layers.{}.mlp.c_proj": "transposed",
@@ -166,7 +166,7 @@ def test_a_remark_stands_where_a_choice_is_the_user_s(tmp_path: Path) -> None:
     without, both, table = (
         written(tmp_path, PUBLISHED[name])[1] for name in ("like Llama", "tunz", "minGPT")
     )
-    assert without.count("rotated_pairs_side_by_side") == 2
+    assert without.count("pairs_apart") == 2
     assert "rotated_pairs" not in table + both
     assert "taken for a decoder" in table
     assert "taken for" not in both
