@@ -57,6 +57,8 @@ ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin", ".npz")
 _SAVED_MODEL = "saved_model.pb"
 _CODE_KEYS = ("auto_map", "custom_pipelines")
+_KNOWN_CODE = ("minimind",)
+"""Model types that are always saved with their code; a layout says what it computes, so it isn't needed."""
 _MAX_NAMES = 10_000
 _LARGEST_TEXTS = {
     **dict.fromkeys(("config.json", "params.json", "generation_config.json", ADAPTER_CONFIG), 2**20),
@@ -193,6 +195,8 @@ def _refuse_code(texts: Texts) -> None:
         if name not in texts:
             continue
         values = parsed_object(texts[name], f"has {name}, which")
+        if values.get("model_type") in _KNOWN_CODE:
+            continue
         parts = [values, *(part for part in values.values() if isinstance(part, dict))]
         code = next((key for key in _CODE_KEYS for part in parts if part.get(key)), None)
         if code is not None:
