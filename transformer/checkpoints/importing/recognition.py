@@ -15,7 +15,7 @@ from transformer.checkpoints.importing.families import FAMILIES
 from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
-from transformer.checkpoints.importing.layout.shipped import described_by_user
+from transformer.checkpoints.importing.layout.shipped import described_by_user, labels
 from transformer.checkpoints.importing.left_out import ask_left_out
 from transformer.checkpoints.importing.low_rank import with_changed
 from transformer.checkpoints.importing.not_computed import refusal
@@ -255,19 +255,13 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
     yield from (prefix for prefix in by_length if total / 2 < counts[prefix] < total)
 
 
-_SAME_LAYOUT = {"mistral": "llama", "qwen2": "llama", "qwen3": "llama", "mt5": "t5", "plbart": "bart"}
-_SAME_LAYOUT |= {"camembert": "roberta", "xlm-roberta": "roberta"}
-"""Model type -> the family that has its tensor names."""
-
-
 def _unknown(plain: RawCheckpoint) -> str:
-    labels = {family.name: family.label for family in FAMILIES if family.name != "headlight"}
     config = ForeignConfig.of(plain)
     if config is None or "model_type" not in config:
         beside = " Give the whole folder if there is a config.json." if plain.path.is_file() else ""
         return describe(plain, FAMILIES) + beside
     model_type = str(config.get("model_type"))
-    label = labels.get(_SAME_LAYOUT.get(model_type, model_type))
+    label = labels().get(model_type)
     if label is not None:
         return _other_names_than(label, model_type, plain)
     same = [family for family, _ in _with_known_names(replace(plain, texts={}))]

@@ -51,6 +51,19 @@ def family(name: str) -> Family:
     return _family(layout(name), matches=lambda raw: holds(layout(name).recognise, raw))
 
 
+@cache
+def labels() -> Mapping[str, str]:
+    """model_type in config.json -> the label of the layout that such models have."""
+    found: dict[str, str] = {}
+    for name in names():
+        types = layout(name).recognise.get("model_type", ())
+        for model_type in [types] if isinstance(types, str) else types:
+            if model_type == name:
+                found[model_type] = layout(name).label
+            found.setdefault(model_type, layout(name).label)
+    return found
+
+
 def described_by_user(raw: RawCheckpoint) -> Family | None:
     """The family described by the checkpoint's mapping file; None without one.
 
