@@ -54,9 +54,9 @@ def bias_section(sentence: SentenceRun) -> None:
         slopes = bias.slopes.float().cpu().numpy()
         explain(
             what=f"From the score of a query and a key each head of the {stack} subtracts their distance "
-            f"times its slope, {span(slopes, 4)} in these heads: numbers that are not learned, the same in all "
-            "layers. So near keys count more, and the model can read texts longer than those it was trained "
-            "on (ALiBi, Press et al. 2022, section 3).",
+            f"times its slope, {span(slopes, 4)} in these heads: numbers that are not learned, the same in "
+            "all layers. So near keys count more, and the model can read texts longer than those it was "
+            "trained on (ALiBi, Press et al. 2022, section 3).",
             formula=r"\begin{gathered} \text{score}_{ij} \mathrel{-}= m_h \, |i - j| \\ "
             rf"{place} |i - j| = {abs(distance)}, \quad m_{{{head}}} = {number(float(slopes[head]), 4)}, "
             rf"\quad \text{{added: }} {added} \end{{gathered}}",

@@ -98,6 +98,11 @@ def test_a_lesson_is_unfit_where_its_model_lacks_what_it_is_about() -> None:
         "shared": {"decoder", "sentence", "patches", "hallucination"},
         "factors": {"patches"},
         "shifted": {"patches"},
+        "alibi": {"patches"},
+        "output_norms": set(),
+        "own_biases": {"patches"},
+        "local": {"decoder", "sentence", "hallucination"},
+        "experts": set(),
         "words": set(),
         "sub-words": set(),
     }
