@@ -215,5 +215,17 @@ def _standing_in(model: Transformer, plan: WeightPlan) -> Iterator[tuple[str, Te
 def _stand_in(kind: StandIn, shape: torch.Size, generator: torch.Generator) -> Tensor:
     if kind in ("zeros", "ones"):
         return torch.zeros(shape) if kind == "zeros" else torch.ones(shape)
+    if kind == "doubled_sinusoids":
+        return _doubled_sinusoids(*shape)
     # The usual initial scale of embeddings; other matrices start at about the same scale.
     return torch.randn(shape, generator=generator) / math.sqrt(shape[-1])
+
+
+def _doubled_sinusoids(length: int, d_model: int) -> Tensor:
+    """(length, d_model): sin(pos / 10000^(2i / d_model)) where i is even, the cosine where it is odd.
+
+    Some programs number components, where the paper numbers pairs of them (section 3.5).
+    """
+    i = torch.arange(d_model, dtype=torch.float64)
+    angle = torch.arange(length, dtype=torch.float64)[:, None] * 10_000 ** (-2 * i / d_model)
+    return torch.where(i % 2 == 0, angle.sin(), angle.cos()).float()

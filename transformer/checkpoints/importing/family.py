@@ -24,8 +24,8 @@ from transformer.model.config import TransformerConfig
 if TYPE_CHECKING:
     from torch import Tensor
 
-StandIn = Literal["zeros", "ones", "drawn"]
-"""How to fill a weight that files may lack: with values that change nothing, or random ones."""
+StandIn = Literal["zeros", "ones", "drawn", "doubled_sinusoids"]
+"""How to fill a weight that files may lack: with what changes nothing, random numbers or a computed table."""
 
 Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 

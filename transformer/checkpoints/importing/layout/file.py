@@ -224,6 +224,8 @@ class _Reader(NamesReader, ConfigReader):
                 raise self.error(
                     node, f"{shown(name)} is {shown(plain_value(node))}: choose one of {', '.join(STAND_INS)}"
                 )
+            if node.value == "doubled_sinusoids" and not name.endswith("positions.weight"):
+                raise self.error(node, f"{shown(name)} is no table of positions (positions.weight)")
             yield name, node.value
 
     def sentences(self, section: Node, what: str) -> Iterator[tuple[Mapping[str, Any], str]]:
