@@ -157,7 +157,7 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
         ("own", "word.weight", r"no layout for model_type 'own' .* --write-map own\.yaml"),
         (["bart"], "word.weight", "No known layout has names like these"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
-        ("mistral", "layers.0.q_proj.qweight", r"is Llama-like ..mistral.., but its tensors .*qweight.*save_pretrained"),
+        ("mistral", "layers.0.q_proj.qweight", r"Llama-like ..mistral.., but .*qweight.*save_pretrained"),
     ],
 )
 def test_what_does_not_open_is_told_by_its_type_and_what_to_do(

@@ -16,8 +16,8 @@ from transformer.checkpoints.importing.layout.shipped import family, names
 
 FAMILIES: tuple[Family, ...] = (
     headlight.FAMILY,
+    fairseq.FAMILY,  # before those with fairseq's names
     *map(family, names()),
-    fairseq.FAMILY,
     marian_npz.FAMILY,
     x_transformers.FAMILY,
     torch_transformer.FAMILY,

@@ -51,6 +51,7 @@ _OF_LAYERS = {
 }
 """What may say which layers are meant, see `windows.marked`, and of which kind."""
 _NONE = Node({}, 0)
+_MOST_AXES = 8
 
 
 class ConfigReader(SectionReader):
@@ -93,7 +94,7 @@ class ConfigReader(SectionReader):
         spec = {key: plain_value(part) for key, part in parts.items()}
         if any(not _is_number(base) for base in spec.get("bases", ())):
             raise self.error(parts["bases"], f"{name}: bases needs numbers, with texts for the user")
-        if "axis" in spec and [type(one) for one in _listed(spec["axis"])] != [str, int]:
+        if "axis" in spec and not _is_axis(spec["axis"]):
             raise self.error(parts["axis"], f"{name}: axis needs a tensor and the number of an axis")
         if "question" in spec and not spec.get("answers"):
             raise self.error(parts["question"], f"{name}: a question needs answers")
@@ -141,3 +142,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _is_number(text: str) -> bool:
     return isinstance(plain(text), int | float) and not isinstance(plain(text), bool)
+
+
+def _is_axis(value: Any) -> bool:
+    return [type(one) for one in _listed(value)] == [str, int] and 0 <= value[1] < _MOST_AXES

@@ -9,13 +9,21 @@ from typing import Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
 from transformer.checkpoints.importing.family import Into
-from transformer.checkpoints.importing.layout.operations import ARGUMENTS, OLD_NAMES, OPERATIONS, Stored
+from transformer.checkpoints.importing.layout.operations import (
+    ARGUMENTS,
+    DIVIDING,
+    OLD_NAMES,
+    OPERATIONS,
+    Stored,
+)
 from transformer.checkpoints.importing.layout.our_names import module_names, pattern_of, weight_names
 from transformer.checkpoints.importing.layout.plain_yaml import Node
 from transformer.checkpoints.importing.layout.section_reader import SectionReader, nearest_name, plain_value
 from transformer.errors import shown
 
 _MOST_NUMBERS = 2
+_MOST_ROWS = 64
+"""Most entries of take_rows, each of which may be a whole table."""
 _ENDINGS = (".weight", ".bias", ".gamma", ".beta", ".segments")
 
 
@@ -98,23 +106,29 @@ class NamesReader(SectionReader):
         joined = n_ours < n_theirs or number is not None
         return Into(Stored(tuple(self.steps(parts, node)), names), *names, joined=joined, part=number)
 
-    def steps(self, parts: Mapping[str, Node], node: Node) -> Iterator[tuple[str, Any]]:
-        """The operations after `by`, with their arguments."""
+    def steps(self, parts: Mapping[str, Node], node: Node) -> list[tuple[str, Any]]:
+        """The operations after `by`, with their arguments; each of them once."""
         by = parts.get("by", Node("as_it_is", node.line))
+        rows = parts.get("rows", Node(None, by.line))
+        found: list[tuple[str, Any]] = []
         for one in by.value if isinstance(by.value, list) else [by]:
-            argument = None
-            if isinstance(one.value, dict) and len(one.value) == 1:
-                [(name, argument)] = one.value.items()
-            else:
-                name = one.value
+            argument, name = None, one.value
+            if isinstance(name, dict) and len(name) == 1:
+                [(name, argument)] = name.items()
             if isinstance(name, str) and name in OLD_NAMES:
-                yield from ((old, None) for old in OLD_NAMES[name])
-                continue
-            if not isinstance(name, str) or name not in OPERATIONS:
+                found += [(present, None) for present in OLD_NAMES[name]]
+            elif isinstance(name, str) and name in OPERATIONS:
+                found.append((name, self.argument(name, argument, rows)))
+            else:
                 known = (*OPERATIONS, *OLD_NAMES)
                 near = nearest_name(str(name), known)
                 raise self.error(one, f"there is no layout {shown(name)}{near}; known: {', '.join(known)}")
-            yield name, self.argument(name, argument, parts.get("rows", Node(None, one.line)))
+        names = [name for name, _ in found]
+        if len(set(names)) < len(names) or len(DIVIDING.intersection(names)) > 1:
+            raise self.error(
+                by, "each operation may stand there once, and one of those that make several weights"
+            )
+        return found
 
     def argument(self, name: str, argument: Node | None, rows: Node) -> Any:
         """An operation's argument, which may stand after `rows`; None for one without."""
@@ -124,7 +138,8 @@ class NamesReader(SectionReader):
             return None
         node, kind = argument or rows, ARGUMENTS[name]
         if kind is list:
-            if not isinstance(node.value, list) or not all(_is_row(one.value) for one in node.value):
+            rows_given = node.value if isinstance(node.value, list) else []
+            if not 0 < len(rows_given) <= _MOST_ROWS or not all(_is_row(one.value) for one in rows_given):
                 raise self.error(node, f"{name} needs the numbers of rows, in order ([1, 2, 0], or 1:-1)")
             return [one.value for one in node.value]
         if type(node.value) not in (int, kind) or not 0 <= node.value < LARGEST_SIZE:

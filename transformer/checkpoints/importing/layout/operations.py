@@ -241,6 +241,8 @@ OLD_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Names that mapping files have used for combinations."""
 
+DIVIDING = frozenset({"shared", "blocks", "interleaved_by_head"})
+"""Operations that make several weights of one tensor."""
 SPLITTING = frozenset({"blocks", "interleaved_by_head"})
 """Operations after which there is a tensor for each name."""
 ARGUMENTS: Mapping[str, type] = {"without_first_rows": int, "scaled": float, "take_rows": list}

@@ -62,7 +62,7 @@ class Reading:
                 self.get(name)
         self.get("pad_id")
         for field in fields(TransformerConfig):
-            if field.name in _USUAL and field.name not in self.draft.settings:
+            if not self.layout.trusted and field.name in _USUAL and field.name not in self.draft.settings:
                 self.draft.put(field.name, field.default, "assumed", "no file says: the usual one")
         self._check()
         for when, sentence in self.layout.notes:

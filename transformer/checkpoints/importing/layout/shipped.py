@@ -96,7 +96,7 @@ def _own(text: str) -> Family:
 
 
 def _without_prefixes(own: Layout) -> Layout:
-    """The layout with names that may have been written with a prefix, which is removed from the tensors' too."""
+    """The layout with names that may be written with a prefix, which is removed from the tensors', too."""
 
     def bare(name: str) -> str:
         return name[len(next((one for one in own.prefixes if name.startswith(one)), "")) :]
