@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,8 @@ DECODER: dict[str, str] = {r"^decoder\.": "", "^generator": "lm_head", "gamma$":
 LITGPT: Rules = DECODER | {
     "^tgt_embedding": "transformer.wte", "^final_norm": "transformer.ln_f", "^layers": "transformer.h",
     "self_attn_norm": "norm_1", "feed_forward_norm": "norm_2", "self_attn.w_o": "attn.proj",
-    "self_attn": "attn", r"feed_forward\.w_1": "mlp.fc_1", r"feed_forward\.w_3": "mlp.fc_2",
-    r"feed_forward\.w_2": "mlp.proj", r"attn\.([qk])_norm": r"attn.norm_\1",
+    "self_attn": "attn", r"feed_forward\.": "mlp.", r"mlp\.router": "mlp.gate",
+    r"w_1\.": "fc_1.", r"w_3\.": "fc_2.", r"w_2\.": "proj.", r"attn\.([qk])_norm": r"attn.norm_\1",
 }  # fmt: skip
 TORCHTUNE: Rules = {
     "^tgt_embedding": "tok_embeddings", "^generator": "output", r"^decoder\.": "", "^final_norm": "norm",
@@ -128,21 +129,25 @@ def reference(
     return kind(weights, program)
 
 
-def litgpt(form: str) -> Sample:
-    weights = llama(normed=form == "qkv")
+def litgpt(form: str, *, routed: bool = False) -> Sample:
+    weights = llama(normed=form == "qkv", routed=routed)
     eps, base = (1e-6, 1_000_000.0) if form == "qkv" else (1e-5, 500_000.0)
     one = fused(weights, form, "qkv", heads=0 if form == "qkv" else 2)
-    asked = {"n_heads": HEADS, "rotary_stretch": 1.0} if form == "attn" else {}
-    return Sample("litgpt", reference(weights, "halves", base, eps), published(one, LITGPT), asked)
+    theirs = reference(weights, "halves", base, eps, Routed if routed else Reference)
+    answers = {"n_heads": HEADS, "rotary_stretch": 1.0} if form == "attn" else {}
+    return Sample("litgpt", theirs, published(one, LITGPT), answers)
 
 
-def torchtune(pairs: str) -> Sample:
-    weights = llama(normed=pairs == "qwen3")
-    told = pairs != "qwen3"
-    answers = {"n_heads": HEADS, "rotary_pairs": pairs, "rotary_stretch": 1.0, "position_base": 10_000.0}
-    program = ("pairs", 1e4) if pairs == "adjacent" else ("halves", 1e4) if told else ("halves", 1e6)
-    theirs = reference(weights, *program, 1e-5 if told else 1e-6)
-    return Sample("torchtune", theirs, published(weights, TORCHTUNE), answers if told else {})
+def torchtune(model: str) -> Sample:
+    weights = llama(normed=model == "qwen 3")
+    if model == "qwen 2":
+        rows = {name: weights[name].shape[:1] for name in weights if re.search(r"w_[qkv]\.weight", name)}
+        weights |= drawn_as({name.replace("weight", "bias"): shape for name, shape in rows.items()}, seed=2)
+    pairs = "pairs" if model == "llama" else "halves"
+    base, eps = (1e6, 1e-6) if "qwen" in model else (5e5, 1e-5)
+    answers: dict[str, Any] = {} if model == "qwen 3" else {"n_heads": HEADS}
+    answers |= {"rotary_pairs": "apart"} if model == "phi 3" else {}
+    return Sample("torchtune", reference(weights, pairs, base, eps), published(weights, TORCHTUNE), answers)
 
 
 def cs336() -> Sample:
@@ -160,9 +165,11 @@ def minimind(*, routed: bool) -> Sample:
 SAMPLES: dict[str, Callable[[], Sample]] = {
     "litgpt": lambda: litgpt("qkv"),
     "litgpt, older": lambda: litgpt("attn"),
-    "torchtune's llama": lambda: torchtune("adjacent"),
-    "torchtune's phi 3": lambda: torchtune("apart"),
-    "torchtune's qwen 3": lambda: torchtune("qwen3"),
+    "litgpt with experts": lambda: litgpt("qkv", routed=True),
+    "torchtune's llama": lambda: torchtune("llama"),
+    "torchtune's phi 3": lambda: torchtune("phi 3"),
+    "torchtune's qwen 2": lambda: torchtune("qwen 2"),
+    "torchtune's qwen 3": lambda: torchtune("qwen 3"),
     "cs336": cs336,
     "minimind": lambda: minimind(routed=False),
     "minimind with experts": lambda: minimind(routed=True),
