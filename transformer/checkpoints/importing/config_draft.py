@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -116,30 +116,6 @@ class ConfigDraft:
             return self.configured(name, told, key)
         length = checked_size(name, self.length(tensor, axis))
         return self.put(name, length, "shapes", f"axis {axis} of {self.stored_name(tensor)}")
-
-    def layers(self, name: str, key: str, prefix: str) -> int:
-        """Fill in a number of layers from config.json, or else from the tensors' names.
-
-        Raises:
-            CheckpointError: when config.json has many more layers than the files.
-        """
-        found = self.raw.layer_count(prefix)
-        if self.config is None or key not in self.config:
-            return self.put(name, found, "shapes", f"names from {prefix}0 on")
-        told = self.config.integer(key)
-        if told > 2 * found + 8:
-            raise CheckpointError(
-                f"config.json says {key} {shown(told)}, but the files have weights of {found} layers: they "
-                "belong to two different models."
-            )
-        return self.configured(name, told, key)
-
-    def number(self, name: str, key: str, likely: Sequence[float], question: str) -> float:
-        """Fill in a number from config.json, or else from the answer to a question."""
-        if self.config is not None:
-            return self.configured(name, self.config.number(key, likely[0]), key)
-        options = {value: f"{value:g}" for value in likely}
-        return self.ask(name, question, "It is not stored with the weights.", options)
 
     def heads(self, key: str) -> int:
         """Fill in n_heads from config.json, or else from the answer to a question. Needs d_model."""

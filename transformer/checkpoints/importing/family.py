@@ -188,31 +188,9 @@ def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     return (tensor.transpose(0, 1),)
 
 
-def pointwise(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(out, in, 1), a convolution over single tokens, -> (out, in), a linear layer; others are unchanged."""
-    return (tensor.squeeze(2) if tensor.dim() == 3 else tensor,)
-
-
 def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """(3 * out, ...) -> three of (out, ...): queries, keys, values."""
     return tensor.chunk(3)
-
-
-def three_blocks_of_columns(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(in, 3 * out) -> three of (out, in)."""
-    return tensor.transpose(0, 1).chunk(3)
-
-
-def interleaved_by_head(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(n * D, ...) -> n of (D, ...): rows are grouped by head, and by part within each head.
-
-    The parts are queries, keys and values (n = 3), or keys and values (n = 2).
-    """
-    n_parts = tensor.shape[0] // config.d_model
-    if n_parts not in (2, 3):
-        raise RuntimeError(f"{tensor.shape[0]} rows are neither 2 nor 3 times {config.d_model}")
-    by_head = tensor.unflatten(0, (config.n_heads, n_parts, -1))  # (H, n, d_head, ...)
-    return [by_head[:, part].flatten(0, 1) for part in range(n_parts)]
 
 
 def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.family import Renames, module_renames
 from transformer.checkpoints.importing.layout.hugging_face import is_for_words, put_no_generator
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
-HEAD: Renames = module_renames({"lm_head": "generator"})
 _WEIGHT = "lm_head.weight"
 
 

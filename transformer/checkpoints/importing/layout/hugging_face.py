@@ -20,37 +20,12 @@ ACTIVATIONS = {
 }
 """Activation names in transformers -> ours."""
 
-CLASSIFIER = "A head for another task than predicting words; Headlight shows the model below it."
-POSITION_IDS = "The numbers 0, 1, 2, ... of the positions."
-"""Reasons why a tensor is not needed."""
-
-
-def classifiers(*modules: str) -> dict[str, str]:
-    """The weights and biases of heads for other tasks, with the reason why they are not needed."""
-    return {f"{module}.{part}": CLASSIFIER for module in modules for part in ("weight", "bias")}
-
-
 _LABELS = {
     "gelu": "GELU (gelu)",
     "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",
     "relu": "ReLU (relu)",
     "silu": "SiLU, or Swish (silu, swish)",
 }
-
-
-def read_activation(draft: ConfigDraft, key: str, usual: str) -> None:
-    """Fill in the activation from config.json, or else from the answer to a question.
-
-    Args:
-        draft: to be filled in.
-        key: the attribute in config.json.
-        usual: the family's usual activation, by its name in transformers.
-    """
-    if draft.config is None:
-        ask_usual_activation(draft, ACTIVATIONS[usual])
-    else:
-        told = draft.config.choice(key, ACTIVATIONS, usual)
-        draft.configured("activation", told, key)
 
 
 def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:
