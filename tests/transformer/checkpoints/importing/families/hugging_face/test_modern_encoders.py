@@ -42,6 +42,15 @@ ROFORMER = SIZES | {"pad_token_id": 0, "type_vocab_size": 2}
 ROBERTA = SIZES | {"pad_token_id": 1, "layer_norm_eps": 1e-5}
 ESM = ROBERTA | {"mask_token_id": 2, "position_embedding_type": "rotary", "token_dropout": True}
 EUROBERT = SIZES | {"num_key_value_heads": 1, "head_dim": 14, "bos_token_id": 1, "eos_token_id": 1}
+XLM = {
+    "vocab_size": VOCAB,
+    "emb_dim": 42,
+    "n_layers": 3,
+    "n_heads": 3,
+    "max_position_embeddings": LENGTH,
+    "pad_index": PAD,
+    "pad_token_id": PAD,
+}
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "modernbert": (transformers.ModernBertForMaskedLM, MODERN),
     "modernbert, with biases": (
@@ -65,6 +74,9 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "nomic_bert": (transformers.NomicBertForMaskedLM, ROFORMER),
     "eurobert": (transformers.EuroBertForMaskedLM, EUROBERT),
+    "xlm": (transformers.XLMWithLMHeadModel, XLM | {"n_langs": 3}),
+    "xlm, relu": (transformers.XLMWithLMHeadModel, XLM | {"gelu_activation": False}),
+    "xlm, flaubert": (transformers.FlaubertWithLMHeadModel, XLM),
 }
 HEADLESS: dict[str, tuple[Any, dict[str, Any]]] = {
     "modernbert": (transformers.ModernBertModel, MODERN),
@@ -74,6 +86,7 @@ HEADLESS: dict[str, tuple[Any, dict[str, Any]]] = {
     "esm": (transformers.EsmModel, ESM),
     "nomic_bert": (transformers.NomicBertModel, ROFORMER),
     "eurobert": (transformers.EuroBertModel, EUROBERT),
+    "xlm": (transformers.XLMModel, XLM),
 }
 
 
@@ -126,6 +139,7 @@ def test_parity_without_a_head(tmp_path: Path, case: str) -> None:
         ("megatron-bert", {}),
         ("esm", {}),
         ("nomic_bert", {}),
+        ("xlm", {}),
     ],
 )
 def test_parity_without_config(tmp_path: Path, case: str, told: dict[str, Any]) -> None:
@@ -156,6 +170,9 @@ def test_the_first_modernberts_say_bases_and_windows_in_other_words(tmp_path: Pa
         ("modernbert", {"hidden_activation": "silu"}, "hidden_activation 'silu'"),
         ("modernbert", {"some_new_gate": 0.5}, "some_new_gate"),
         ("roformer", {"rotary_value": True}, "rotary_value"),
+        ("xlm", {"causal": True}, "causal True"),
+        ("xlm, flaubert", {"pre_norm": True}, "pre_norm True"),
+        ("esm", {"emb_layer_norm_before": True}, "emb_layer_norm_before"),
     ],
 )
 def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
