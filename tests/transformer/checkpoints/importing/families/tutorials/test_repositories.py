@@ -21,6 +21,7 @@ from tests.transformer.checkpoints.importing.families.tutorials.repositories imp
     tunz,
 )
 from transformer.checkpoints.importing.recognition import plan_import
+from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.errors import CheckpointError
 
@@ -47,6 +48,15 @@ ASKED = {
 @pytest.mark.parametrize("name", SAMPLES)
 def test_parity(tmp_path: Path, name: str) -> None:
     assert set(compared(tmp_path, SAMPLES[name]()).asked) == set(ASKED[name].split(", ")) - {""}
+
+
+def test_a_checkpoint_of_joeynmts_trainer(tmp_path: Path) -> None:
+    saved = {"model_state": joeynmt().state_dict, "train_iter_state": torch.ones(5, dtype=torch.uint8)}
+    torch.save(saved | {"steps": 3, "optimizer_state": {"state": {0: torch.ones(2)}}}, tmp_path / "best.ckpt")
+    opened = open_checkpoint(tmp_path / "best.ckpt")
+    assert opened.report.family == "joeynmt"
+    assert opened.loaded is not None
+    assert not opened.report.keys.unexpected
 
 
 def with_zeros(sample: Sample, *names: str) -> Weights:
