@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import shown
 
-_ALIBI = "ALiBi, a bias of the scores that grows with distance"
 _EXPERTS = "mixtures of experts: several feed-forwards, of which a router chooses for each token"
 _IMAGES = "images in addition to the text"
 _LATENT = "multi-head latent attention"
 _LINEAR = "linear attention"
-_NORM_AFTER = "norms after the sublayers inside the residual branch, without any before them"
 _RECURRENT = "recurrent layers in place of attention"
 _SPARSE = "block-sparse attention"
 _STATE_SPACE = "state-space layers in place of attention"
@@ -45,7 +43,6 @@ MISSING: Mapping[str, str] = {
     "deepseek_v32": f"{_LATENT} and {_EXPERTS}",
     "encoder-decoder": _TWO_MODELS,
     "ernie4_5_moe": _EXPERTS,
-    "exaone4": _NORM_AFTER,
     "falcon_h1": _STATE_SPACE,
     "falcon_mamba": _STATE_SPACE,
     "fnet": "Fourier transforms instead of attention",

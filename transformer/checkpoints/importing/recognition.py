@@ -37,6 +37,8 @@ WEIGHTS = "weights"
 """The question which of several sets of weights to load; the answer is needed when a file is read."""
 
 _MOST_LAYERS = 1_000
+_MOST_EXPERTS = 20_000
+"""Most experts of all layers together, each of which is made before any weight is read."""
 _LARGEST_TABLE = 2**23
 """Most numbers in a computed table of sinusoids: 32 MiB, and six times as much while computing it."""
 _LONGEST_DISTANCE = 2**20
@@ -295,6 +297,11 @@ def _check_cost(config: TransformerConfig) -> None:
     layers = config.n_encoder_layers + config.n_decoder_layers
     if layers > _MOST_LAYERS:
         raise CheckpointError(f"The checkpoint describes {layers} layers; at most {_MOST_LAYERS} are opened.")
+    if layers * config.n_experts > _MOST_EXPERTS:
+        raise CheckpointError(
+            f"The checkpoint describes {shown(config.n_experts)} experts in each of {layers} layers; at most "
+            f"{_MOST_EXPERTS:,} in all are opened."
+        )
     limits = {name: LARGEST_SIZE for name, value in config.to_dict().items() if type(value) is int}
     limits["max_position_distance"] = _LONGEST_DISTANCE
     if config.positions == "sinusoidal":

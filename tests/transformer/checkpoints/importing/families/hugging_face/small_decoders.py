@@ -8,6 +8,7 @@ from transformers import (
     BloomForCausalLM,
     Cohere2ForCausalLM,
     CohereForCausalLM,
+    Exaone4ForCausalLM,
     FalconForCausalLM,
     Gemma2ForCausalLM,
     Gemma3ForCausalLM,
@@ -263,6 +264,11 @@ CASES |= {
     "mpt": (MptForCausalLM, MPT),
     "xglm": (XGLMForCausalLM, XGLM),
     "olmo2": (Olmo2ForCausalLM, LLAMA),
+    "exaone4": (Exaone4ForCausalLM, LLAMA | {"sliding_window": 5, "layer_types": KINDS, "head_dim": 14}),
+    "exaone4, without windows": (
+        Exaone4ForCausalLM,
+        LLAMA | {"sliding_window": None, "layer_types": ["full_attention"] * LAYERS},
+    ),
     "olmo3": (Olmo3ForCausalLM, LLAMA | {"sliding_window": 5, "layer_types": KINDS}),
 }
 

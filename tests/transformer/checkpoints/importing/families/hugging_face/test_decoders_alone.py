@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,7 @@ def test_a_gemma_2_alone_has_no_logits_to_cap(tmp_path: Path) -> None:
             "it must list 4 values",
         ),
         ("stablelm", {"use_parallel_residual": True}, "another number of norms"),
+        ("gpt-neo", {"attention_types": [[[], 10**12]], "attention_layers": None}, "it must list 4 values"),
         ("olmo", {"clip_qkv": 8.0}, "cut off at a number"),
         ("phi3", {"rope_parameters": {"rope_type": "longrope"}}, "longrope"),
         ("gpt-neox", {"rope_parameters": {"partial_rotary_factor": 1.5}}, "a share of each head"),
@@ -200,6 +203,14 @@ def test_any_number_of_heads_is_read_or_refused(tmp_path: Path, case: str) -> No
             plan_import(raw, {"n_heads": n_heads})
     with pytest.raises(CheckpointError, match="heads are impossible"):
         plan_import(raw, {"n_heads": 1000})
+
+
+def test_more_experts_than_any_model_has_are_refused(tmp_path: Path) -> None:
+    theirs = model_of("mixtral")
+    raw = saved(tmp_path, theirs)
+    told = theirs.config.to_dict() | {"num_local_experts": 10**7}
+    with pytest.raises(CheckpointError, match="10000000 experts in each of 3 layers"):
+        plan_import(replace(raw, texts={"config.json": json.dumps(told)}), {})
 
 
 LOCAL = {"rope_type": "linear", "rope_theta": 50.0, "factor": 2.0}
