@@ -203,10 +203,14 @@ def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Seq
 
     The first n rows of each head are rotated; the others keep their places.
     """
+    import torch  # imported here because rejected files don't need it
+
     n_turned = config.rotary_dims or config.d_head
     heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
-    order = [i // 2 + i % 2 * (n_turned // 2) for i in range(n_turned)]
-    return (heads[:, [*order, *range(n_turned, config.d_head)]].flatten(0, 1),)
+    # Views, since indexing by a list on the meta device imports for a second.
+    pairs = heads[:, :n_turned].unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
+    turned = pairs if n_turned == config.d_head else torch.cat((pairs, heads[:, n_turned:]), dim=1)
+    return (turned.flatten(0, 1),)
 
 
 def without_first_rows(n: int) -> Transform:
