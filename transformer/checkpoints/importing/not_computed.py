@@ -63,7 +63,6 @@ MISSING: Mapping[str, str] = {
     "llama4": f"{_EXPERTS} and chunked attention",
     "llama4_text": f"{_EXPERTS} and chunked attention",
     "llava": _IMAGES,
-    "longformer": _WINDOW,
     "longt5": _WINDOW,
     "luke": "entities in addition to words, with their own queries",
     "mamba": _STATE_SPACE,

@@ -21,18 +21,34 @@ def put_windows(reading: Settings, spec: Mapping[str, Any]) -> None:
     `spec` has the window's key, its default there and how to convert it (times, minus), its value without
     config.json, and layers: those that have the window, as in `marked`; all of them by default.
     """
-    draft, config = reading.draft, reading.draft.config
-    width: int = spec.get("value", 0)
-    if config is not None:
-        keys = spec.get("key", "")
-        key = keys if isinstance(keys, str) else next(iter(keys), "")
-        usual = spec.get("default", 0) if config.leaves_out(key) else 0
-        width = config.integer(key, usual)
-        width = width and int(width * spec.get("times", 1)) - spec.get("minus", 0)
     local = marked(reading, spec.get("layers", {}))
-    if 0 < width < (reading.get("max_len") or 0) and any(local):
-        windows = tuple(width if is_local else 0 for is_local in local)
-        draft.put("attention_windows", windows, _source(reading), spec.get("key", "window"))
+    limit = reading.get("max_len") or 0
+    widths = _widths(reading.draft.config, spec, len(local))
+    windows = tuple(
+        width if is_local and 0 < width < limit else 0 for width, is_local in zip(widths, local, strict=True)
+    )
+    if any(windows):
+        reading.draft.put("attention_windows", windows, _source(reading), spec.get("key", "window"))
+
+
+def _widths(config: ForeignConfig | None, spec: Mapping[str, Any], n_layers: int) -> list[int]:
+    """The window of each layer; config.json has one for all, or a list.
+
+    Raises:
+        CheckpointError: for lists that are too short, or have other values than whole numbers.
+    """
+    if config is None:
+        return [spec.get("value", 0)] * n_layers
+    keys = spec.get("key", "")
+    key = keys if isinstance(keys, str) else next(iter(keys), "")
+    told = config.get(key)
+    if not isinstance(told, list):
+        told = [config.integer(key, spec.get("default", 0) if config.leaves_out(key) else 0)] * n_layers
+    if len(told) < n_layers or any(type(width) is not int for width in told):
+        raise CheckpointError(
+            f"config.json says {key} {shown(told)}: it must list {n_layers} whole numbers, one per layer."
+        )
+    return [width and int(width * spec.get("times", 1)) - spec.get("minus", 0) for width in told[:n_layers]]
 
 
 def put_bases(reading: Settings, spec: Mapping[str, Any]) -> None:

@@ -179,3 +179,31 @@ def test_a_configuration_that_ours_does_not_compute_is_refused_by_name(
     tmp_path: Path, case: str, told: dict[str, Any], words: str
 ) -> None:
     assert_refused(tmp_path, model_of(CASES, case), told, words)
+
+
+@pytest.mark.parametrize("windows", [4, [4, 8, 4, 8, 8]])
+@pytest.mark.parametrize("model_class", [transformers.LongformerForMaskedLM, transformers.LongformerModel])
+def test_a_longformer_sees_a_window_in_each_layer(tmp_path: Path, model_class: Any, windows: Any) -> None:
+    theirs = tiny(model_class, ROBERTA | {"attention_window": windows, "max_position_embeddings": 43})
+    ours, report = imported(saved(tmp_path, theirs))
+    assert (report.family, report.questions) == ("longformer", ())
+    ids, words = batch(1)
+    expected, trace = outputs(theirs, ids, words), trace_of(ours, ids, None)
+    if ours.config.has_generator:
+        assert close(trace["logits"][words], expected.logits[words])
+    for i, theirs_in_layer in enumerate(expected.attentions):
+        weights = trace.attention("encoder", i, "self_attn").weights
+        for row, query, head in ((0, 0, 0), (0, 9, 1), (1, 5, 2)):
+            assert close(
+                weights[row, head, query], _from_band(theirs_in_layer[row, head, query], query, ids.shape[1])
+            )
+        assert close(trace[f"encoder.layers.{i}.resid_post"][words], expected.hidden_states[i + 1][words])
+
+
+def _from_band(band: Tensor, query: int, n: int) -> Tensor:
+    """A query's weights (n,) of all keys, from those of the keys around it (window + 1,)."""
+    one_side = len(band) // 2
+    weights = band.new_zeros(n)
+    for key in range(max(0, query - one_side), min(n, query + one_side + 1)):
+        weights[key] = band[key - query + one_side]
+    return weights
