@@ -37,7 +37,7 @@ def _widths(config: ForeignConfig | None, spec: Mapping[str, Any], n_layers: int
     Raises:
         CheckpointError: for lists that are too short, or have other values than whole numbers.
     """
-    if config is None:
+    if config is None or "key" not in spec:
         return [spec.get("value", 0)] * n_layers
     keys = spec.get("key", "")
     key = keys if isinstance(keys, str) else next(iter(keys), "")

@@ -237,10 +237,13 @@ config: {{n_heads: 6, n_kv_heads: 2, gated: false, rotary_dims: 10, activation: 
 
 
 @pytest.mark.parametrize("prefix", ["", "model."])
-def test_a_mapping_file_may_begin_with_a_shipped_layout(tmp_path: Path, prefix: str) -> None:
+@pytest.mark.parametrize("with_config", [True, False])
+def test_a_mapping_file_may_begin_with_a_shipped_layout(
+    tmp_path: Path, prefix: str, with_config: bool
+) -> None:
     """Names with and without the layout's prefix are the same, and windows are a setting."""
     theirs = model_of("starcoder2")
-    raw = saved(tmp_path, theirs, with_config=False)
+    raw = saved(tmp_path, theirs, with_config=with_config)
     ours, _ = imported(with_mapping(raw, OWN.format(prefix=prefix)))
     assert ours.config.attention_windows == (7, 7, 7)
     assert_same_logits(ours, theirs, random_ids(VOCAB, 2, 13))
