@@ -16,6 +16,7 @@ from transformer.checkpoints.importing.layout.file import (
     overlaid,
     read_layout,
 )
+from transformer.checkpoints.importing.layout.held import Held
 from transformer.checkpoints.importing.layout.our_names import pattern_of, weight_names
 from transformer.checkpoints.importing.layout.questions import SINUSOIDS
 from transformer.checkpoints.importing.layout.reading import Reading
@@ -150,8 +151,6 @@ def _ignored(own: Layout) -> Mapping[str, str]:
 
 def _stand_ins(own: Layout, raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """What the file says; zeros for biases and betas that no layer has."""
-    from transformer.checkpoints.importing.layout.derived import Held
-
     held = Held(own.names, raw).patterns
     zeros: dict[str, StandIn] = {
         name: "zeros" for name in weight_names() if name.endswith((".bias", ".beta")) and name not in held
