@@ -31,7 +31,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "rounded_embedding_scale": ("why",),
 }
 """Entries of `config` that fill in several fields -> what they need."""
-_SPEC = {
+ENTRIES = {
     **dict.fromkeys(("key", "present", "bare", "widest"), "texts"),
     **dict.fromkeys(("question", "why", "place_of", "in", "base_key", "part_key", "entry", "over"), "text"),
     **dict.fromkeys(("power", "times", "minus", "width", "base", "part"), "number"),
@@ -43,7 +43,7 @@ _SPEC = {
 """What an entry that is found, not given, may have, and of which kind."""
 
 
-_OF_LAYERS = {
+OF_LAYERS = {
     "key": "texts",
     **dict.fromkeys(("n_key", "from_key"), "text"),
     **dict.fromkeys(("every", "all_but_every", "all_but_first_of_every"), "number"),
@@ -76,7 +76,7 @@ class ConfigReader(SectionReader):
     def spec(self, name: str, node: Node) -> dict[str, Any]:
         """One way to find a setting."""
         parts = self.dictionary(node, name)
-        self.check_kinds(parts, _SPEC, f"{name} entry")
+        self.check_kinds(parts, ENTRIES, f"{name} entry")
         if name in _FIELDS:
             self.check_values(name, parts)
         else:
@@ -88,7 +88,7 @@ class ConfigReader(SectionReader):
         if "part" in parts and not 0 < parts["part"].value <= 1:
             raise self.error(parts["part"], f"{name}: part is a share of each head, above 0 and at most 1")
         layers = self.dictionary(parts.get("layers", _NONE), name)
-        self.check_kinds(layers, _OF_LAYERS, "layers entry")
+        self.check_kinds(layers, OF_LAYERS, "layers entry")
         if "key" in layers and not {"is", "else"} <= layers.keys():
             raise self.error(layers["key"], f"{name}: layers with a key needs is and else")
         spec = {key: plain_value(part) for key, part in parts.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,12 +16,15 @@ from torch import Tensor
 
 from tests.transformer.checkpoints.importing.families.foreign import raw_of
 from transformer.checkpoints.importing.layout import shipped
-from transformer.checkpoints.importing.layout.file import Layout, overlaid, read_layout
+from transformer.checkpoints.importing.layout.config_section import ENTRIES, GROUPS, OF_LAYERS
+from transformer.checkpoints.importing.layout.file import SECTIONS, Layout, overlaid, read_layout
+from transformer.checkpoints.importing.layout.operations import OPERATIONS
 from transformer.checkpoints.importing.layout.plain_yaml import read_yaml
-from transformer.checkpoints.importing.layout.section_reader import plain_value
+from transformer.checkpoints.importing.layout.section_reader import CONDITIONS, plain_value
 from transformer.checkpoints.importing.recognition import plan_import, with_mapping
 from transformer.errors import CheckpointError
 
+DOCUMENT = Path(__file__).parents[5] / "docs" / "checkpoints.md"
 FILES = sorted(path.stem for path in shipped.FOLDER.glob("*.yaml"))
 
 
@@ -28,6 +32,14 @@ def read_as_a_users(name: str) -> Layout:
     """A layout read as a mapping file is: by the parser in Python, with all names of ours checked."""
     text = (shipped.FOLDER / f"{name}.yaml").read_text()
     return read_layout(text, name, f"{name}.yaml", lambda base, *_: read_as_a_users(base))
+
+
+def test_everything_that_a_file_may_say_is_documented() -> None:
+    told = set(
+        re.findall("[a-z_0-9]+", DOCUMENT.read_text(encoding="utf-8").partition("## Describe your own")[2])
+    )
+    powers = {*OPERATIONS, *CONDITIONS, *GROUPS, *ENTRIES, *OF_LAYERS, *SECTIONS, "like"} - {"as_it_is"}
+    assert powers <= told, powers - told
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -89,3 +101,38 @@ def test_a_wrong_mapping_file_is_refused_by_a_sentence(tmp_path: Path, seed: int
     for _ in range(3):
         with suppress(CheckpointError):
             plan_import(with_mapping(raw, spoiled(name, rng)), {})
+
+
+def read(names: str) -> Layout:
+    return read_layout(f"names:\n{names}", "own", "The mapping file", lambda *_: Layout("", ""))
+
+
+def test_beginnings_share_the_names_below_them() -> None:
+    layout = read(
+        "  enc.{}.att, dec.{}.att2:\n"
+        "    at: encoder.layers.{}.self_attn, decoder.layers.{}.cross_attn\n"
+        "    q: w_q.weight\n"
+        "  dec.{}, dec.l{}:\n"
+        "    at: decoder.layers.{}\n"
+        "    up: feed_forward.w_1.bias\n"
+    )
+    assert {theirs: into.names for theirs, into in layout.names.items()} == {
+        "enc.{}.att.q": ("encoder.layers.{}.self_attn.w_q.weight",),
+        "dec.{}.att2.q": ("decoder.layers.{}.cross_attn.w_q.weight",),
+        "dec.{}.up": ("decoder.layers.{}.feed_forward.w_1.bias",),
+        "dec.l{}.up": ("decoder.layers.{}.feed_forward.w_1.bias",),
+    }
+
+
+@pytest.mark.parametrize(
+    "names, sentence",
+    [
+        ("  a, b, c:\n    at: encoder, decoder\n    x: final_norm\n", "needs one name of ours for each"),
+        ("  a:\n    at: encoder, decoder\n    x: final_norm\n", "needs one name of ours for each"),
+        ("  a, b:\n    at: encoder\n    c:\n      d, e:\n        x: final_norm\n", "only once"),
+        (f"  {', '.join(map(str, range(17)))}:\n    at: encoder\n    x: final_norm\n", "at most 16"),
+    ],
+)
+def test_beginnings_that_do_not_fit_are_refused(names: str, sentence: str) -> None:
+    with pytest.raises(CheckpointError, match=sentence):
+        read(names)
