@@ -22,6 +22,8 @@ from transformer.checkpoints.importing.layout.section_reader import SectionReade
 from transformer.errors import shown
 
 _MOST_NUMBERS = 2
+_MOST_BEGINNINGS = 16
+"""Most beginnings that share the names below them."""
 _MOST_ROWS = 64
 """Most entries of take_rows, each of which may be a whole table."""
 _ENDINGS = (".weight", ".bias", ".gamma", ".beta", ".segments")
@@ -60,22 +62,39 @@ class NamesReader(SectionReader):
                 table[name] = one
         return {**{name: into for name, into in base.items() if name not in table}, **table}
 
-    def targets(self, section: Node, theirs: str, ours: str) -> Iterator[tuple[str, Into, Node]]:
-        """Names with their targets; a dictionary without `to` holds names that begin alike."""
+    def targets(
+        self, section: Node, theirs: str, ours: str, *, of_many: bool = False
+    ) -> Iterator[tuple[str, Into, Node]]:
+        """Names with their targets; a dictionary without `to` holds names that begin alike.
+
+        Args:
+            section: the dictionary.
+            theirs: what the names in it begin with.
+            ours: what ours begin with.
+            of_many: whether it is read for each of several beginnings.
+        """
         for name, node in self.dictionary(section, theirs or "names").items():
             if name == "at" and theirs:
                 continue
-            full = f"{theirs}{name}"
-            if (
-                isinstance(node.value, dict)
-                and "to" not in node.value
-                and not {"by", "rows", "part"} & node.value.keys()
-            ):
-                at = self.text(node.value["at"], "at") + "." if "at" in node.value else ours
-                yield from self.targets(node, f"{full}.", at)
-            else:
-                self.check_foreign(full, node)
-                yield full, self.into(full, node, ours), node
+            if not isinstance(node.value, dict) or {"to", "by", "rows", "part"} & node.value.keys():
+                self.check_foreign(f"{theirs}{name}", node)
+                yield f"{theirs}{name}", self.into(f"{theirs}{name}", node, ours), node
+                continue
+            begins = name.split(", ")
+            at = [ours]
+            if "at" in node.value:
+                at = [f"{one}." for one in self.text(node.value["at"], "at").split(", ")]
+            if len(at) not in (1, len(begins)):
+                raise self.error(
+                    node, f"{shown(name)} needs one name of ours for each after at, or one for all"
+                )
+            if len(begins) > 1 and (of_many or len(begins) > _MOST_BEGINNINGS):
+                raise self.error(
+                    node, f"{shown(name)}: beginnings share names only once, at most {_MOST_BEGINNINGS}"
+                )
+            for begin, place in zip(begins, at * len(begins), strict=False):  # one place may be for all
+                many = of_many or len(begins) > 1
+                yield from self.targets(node, f"{theirs}{begin}.", place, of_many=many)
 
     def into(self, theirs: str, node: Node, prefix: str) -> Into:
         """The target of one name."""
