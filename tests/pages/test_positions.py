@@ -86,4 +86,4 @@ def test_an_encoder_decoders_rotation_is_shown_with_the_encoders_tokens(
     run = run_sentence(loaded, "the dog saw a cat", target)
     assert len(run.trace.src_tokens[0]) != len(run.trace.tgt_tokens[0])
     assert len(app.selectbox(key="query").options) == len(run.trace.src_tokens[0])
-    assert "different bases: 30, 7." in texts(app)
+    assert "different bases: 30 in layer 0; 7 in layer 1." in texts(app)

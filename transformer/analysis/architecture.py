@@ -14,12 +14,12 @@ from transformer.model.trace import Stack
 _WHOLE = ("_attn", "feed_forward")
 """Parts whose matrices are not drawn: their heads and widths determine the shapes."""
 _IN_ATTENTION = ("relative", "alibi", "rotary")
+"""Positions applied inside the layers rather than to the embeddings."""
 _HEAD_NORMS: dict[bool | str, str] = {
     "each_head": "The norms of queries and keys have weights for each head.",
     "across_heads": "The norms of queries and keys are over all heads at once.",
 }
 """Notes on norms of queries and keys that aren't shared by the heads, by `query_key_norm`."""
-"""Positions applied inside the layers rather than to the embeddings."""
 _MIDDLE, _LAST = ("├─ ", "│  "), ("└─ ", "   ")
 
 
@@ -38,6 +38,11 @@ class Branch:
     name: str
     detail: str
     n_parameters: int
+
+    @property
+    def below(self) -> str:
+        """The tree lines that continue below this one."""
+        return self.lines.replace(_MIDDLE[0], _MIDDLE[1]).replace(_LAST[0], _LAST[1])
 
 
 def drawing(config: TransformerConfig, parts: Sequence[Part]) -> list[Branch]:
@@ -84,7 +89,7 @@ def _make(part: Part) -> tuple[object, ...]:
 def _detail(config: TransformerConfig, part: Part) -> str:
     if part.name.endswith("_attn"):
         shared = f", {config.n_kv_heads} of keys and values" if config.n_kv_heads < config.n_heads else ""
-        normed = ", normed queries and keys" if config.query_key_norm else ""
+        normed = ", normed queries and keys" if config.query_key_norm is True else ""
         notes = attention_notes(config, part.path)
         return "; ".join((f"{config.n_heads} heads of {config.d_head}{shared}{normed}", *map(_within, notes)))
     if part.name == "feed_forward":
@@ -152,19 +157,28 @@ def attention_notes(config: TransformerConfig, path: str) -> list[str]:
 
 
 def rotary_bases(config: TransformerConfig, stack: Stack) -> str:
-    """The rotary bases of a stack's layers where they differ, as a list."""
-    return ", ".join(
-        f"{base:g}" if base else "none" for base in config.of_stack(config.position_bases, stack)
+    """The rotary bases of a stack's layers where they differ, each with its layers."""
+    bases = config.of_stack(config.position_bases, stack)
+    return "; ".join(
+        f"{f'{base:,.10g}' if base else 'none'}{_in_layers(bases, base)}" for base in dict.fromkeys(bases)
     )
 
 
 def window_notes(windows: Sequence[int]) -> Iterator[str]:
     """What each window closes, and in which layers if not in all."""
     for window in sorted(set(windows) - {0}):
-        layers = [str(layer) for layer, own in enumerate(windows) if own == window]
-        several = "s" if len(layers) > 1 else ""
-        where = f" in layer{several} {', '.join(layers)}" if len(layers) < len(windows) else ""
-        yield f"A sliding window closes keys {window:,} or more positions away{where}."
+        yield f"A sliding window closes keys {window:,} or more positions away{_in_layers(windows, window)}."
+
+
+def _in_layers(of_layers: Sequence[float], value: float) -> str:
+    """Say which layers have a value, or which have not if those are fewer; nothing if all have it."""
+    having = [str(layer) for layer, own in enumerate(of_layers) if own == value]
+    others = [str(layer) for layer, own in enumerate(of_layers) if own != value]
+    if not others:
+        return ""
+    if len(others) < len(having):
+        return f" in all layers but {', '.join(others)}"
+    return f" in layer{'s' if len(having) > 1 else ''} {', '.join(having)}"
 
 
 def _shape(shape: tuple[int, ...]) -> str:

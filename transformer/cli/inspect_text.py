@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +14,12 @@ from transformer.analysis.doctor.keys import key_findings
 from transformer.analysis.parts import parts_of, total
 from transformer.checkpoints.importing.report import Imported, ImportReport, Question
 
-WIDTH = 110
+NARROWEST, WIDEST = 60, 110
+"""Lines are as long as the terminal is wide, within these limits."""
+_LAST_COLUMN = 20
+"""Least width of a table's last column where it is wrapped."""
+_VALUE = 24
+"""Lists with more characters than this are abridged in the table of settings."""
 
 
 def to_text(imported: Imported, diagnosis: Diagnosis | None) -> str:
@@ -64,16 +70,30 @@ def _architecture(report: ImportReport) -> list[str]:
     names = [branch.lines + branch.name for branch in branches]
     width = max(map(len, names))
     sizes = [f"{branch.n_parameters:,}" for branch in branches]
+    size_width = max(map(len, sizes))
     return [
-        f"  {name.ljust(width)}  {size.rjust(max(map(len, sizes)))}  {branch.detail}".rstrip()
+        line
         for name, size, branch in zip(names, sizes, branches, strict=True)
+        for line in _wrapped(
+            f"{name.ljust(width)}  {size.rjust(size_width)}  {branch.detail}",
+            "  ",
+            following="  " + branch.below.ljust(width + size_width + 4),
+        )
     ]
 
 
 def _settings(report: ImportReport) -> list[str]:
     return _columns(
-        (setting.name, str(setting.value), setting.source, setting.why) for setting in report.settings
+        (setting.name, _abridged(setting.value), setting.source, setting.why) for setting in report.settings
     )
+
+
+def _abridged(value: object) -> str:
+    """A value as text; of a long tuple the first value and the length."""
+    text = str(value)
+    if not isinstance(value, tuple) or len(text) <= _VALUE:
+        return text
+    return f"({value[0]}, ... {len(value)} in all)"
 
 
 def _questions(report: ImportReport, diagnosis: Diagnosis | None) -> list[str]:
@@ -116,7 +136,7 @@ def _findings(imported: Imported, diagnosis: Diagnosis | None) -> list[str]:
 
 def _finding(finding: Finding) -> list[str]:
     number = f" ({finding.number})" if finding.number else ""
-    lines = _wrapped(f"{finding.severity:8} {finding.title}{number}", "  ", hanging=11)
+    lines = _wrapped(f"{finding.severity:8} {finding.title}{number}", "  ", following=" " * 11)
     for text in (finding.where, finding.meaning, finding.advice):
         lines += _wrapped(text, " " * 11) if text else []
     return lines
@@ -135,19 +155,23 @@ def _columns(rows: Iterable[tuple[str, ...]], indent: str = "  ") -> list[str]:
     lines = []
     for *first, last in cells:
         start = "  ".join(cell.ljust(width) for cell, width in zip(first, widths, strict=True))
-        hanging = len(indent) + sum(widths) + 2 * len(widths)
-        lines += _wrapped(f"{start}  {last}", indent, hanging=hanging)
+        hanging = min(len(indent) + sum(widths) + 2 * len(widths), _width() - _LAST_COLUMN)
+        lines += _wrapped(f"{start}  {last}", indent, following=" " * hanging)
     return lines
 
 
-def _wrapped(text: str, indent: str, *, hanging: int | None = None) -> list[str]:
-    """Wrap to printable lines of at most WIDTH characters; longer words stay whole."""
-    following = indent if hanging is None else " " * min(hanging, WIDTH // 2)
+def _width() -> int:
+    """Number of characters in a line: the terminal's width, within limits."""
+    return min(WIDEST, max(NARROWEST, shutil.get_terminal_size((WIDEST, 0)).columns))
+
+
+def _wrapped(text: str, indent: str, *, following: str | None = None) -> list[str]:
+    """Wrap to printable lines; longer words stay whole. `following` begins all lines but the first."""
     return textwrap.wrap(
         printable(text),
-        WIDTH,
+        _width(),
         initial_indent=indent,
-        subsequent_indent=following,
+        subsequent_indent=indent if following is None else following,
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -17,7 +17,7 @@ from transformer.analysis.parts import parts_of, total
             {
                 "norms before and after",
                 "soft cap keeps scores below 2.5",
-                "9, none, 500",
+                "9 in layer 0; none in layer 1; 500 in layer 2",
                 "cap 1.5",
                 "closes keys 2 or more positions away in layer 2",
             },

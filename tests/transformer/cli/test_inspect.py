@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from tests.transformer.analysis.doctor.patients import broken, imported, pre_norm_model
 from transformer.__main__ import main
@@ -17,6 +19,7 @@ from transformer.analysis.architecture import drawing
 from transformer.analysis.doctor.examine import CHECKS, examine
 from transformer.analysis.parts import parts_of
 from transformer.checkpoints.folder import save_model
+from transformer.checkpoints.importing.report import Setting
 from transformer.checkpoints.places import MODELS
 from transformer.cli import inspect
 from transformer.cli.inspect_json import to_plain
@@ -52,7 +55,7 @@ def test_a_shipped_model_is_named_and_gets_a_clean_bill(capsys: pytest.CaptureFi
     assert out.startswith(f"{MODELS / 'toy-en-it'}\n")
     assert "1,291,817 parameters" in out
     assert "├─ 2 × layer             198,272  each; 396,544 together" in out
-    assert "n_heads                4            config  config.json: n_heads" in out
+    assert "n_heads 4 config config.json: n_heads" in " ".join(out.split())
     assert "A clean bill" in out
     assert out.count("\n  ok  ") == len(CHECKS)
 
@@ -180,3 +183,15 @@ def test_short_numbers() -> None:
     assert [short_number(n) for n in (999, 1_500, 74_376_192, 3_000_000_000)] == [
         "999", "1.5 k", "74.4 M", "3 G",
     ]  # fmt: skip
+
+
+def test_lines_are_as_long_as_the_terminal_is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = imported(KINDS["capped"]())
+    settings = (Setting("position_bases", (9.0, 0.0, 500.0) * 20, "config", "one word after another " * 5),)
+    checkpoint = replace(checkpoint, report=replace(checkpoint.report, settings=settings))
+    for columns, shown in (("80", 80), ("500", 110), ("1", 60)):
+        monkeypatch.setenv("COLUMNS", columns)
+        text = to_text(checkpoint, None)
+        assert shown - 12 < max(map(len, text.splitlines()[1:])) <= shown
+        assert all(line.startswith("  │  │   ") for line in text.splitlines() if "0.3," in line)
+        assert "(9.0, ... 60 in all)" in text
