@@ -49,6 +49,7 @@ class Program:
         activation: the feed-forward's.
         rotary: "pairs" (neighbours) or "halves" for rotated queries and keys; empty for none.
         base: of the rotation.
+        rotated: how many numbers of each head are rotated, the first ones; 0 for all.
         transposes_back: whether heads are transposed back before they are merged.
         pad_id: for both sides; -1 for none.
     """
@@ -63,6 +64,7 @@ class Program:
     activation: Callable[[Tensor], Tensor] = torch.relu
     rotary: str = ""
     base: float = 10_000.0
+    rotated: int = 0
     transposes_back: bool = True
     pad_id: int = -1
 
@@ -113,7 +115,7 @@ class Reference:
 
     def _around(self, name: str, x: Tensor, compute: Callable[[str, Tensor], Tensor]) -> Tensor:
         if self.program.norm_first:
-            return x + compute(name, self._norm(f"{name}_norm", x))
+            return x + self._norm(f"{name}_post_norm", compute(name, self._norm(f"{name}_norm", x)))
         return self._norm(f"{name}_norm", x + compute(name, x))
 
     def _attend(self, name: str, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
@@ -135,12 +137,14 @@ class Reference:
 
     def _rotated(self, x: Tensor) -> Tensor:
         """Multiply each pair of numbers, as a complex number, by e^(i angle)."""
-        n, length = x.shape[-1], x.shape[2]
+        n, length = self.program.rotated or x.shape[-1], x.shape[2]
+        x, unrotated = x[..., :n], x[..., n:]
         angle = torch.outer(torch.arange(length).float(), self.program.base ** (-torch.arange(0, n, 2) / n))
         by_halves = self.program.rotary == "halves"
         pairs = torch.stack(x.chunk(2, -1), -1) if by_halves else x.unflatten(-1, (-1, 2))
         turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * torch.exp(1j * angle))
-        return torch.cat(turned.unbind(-1), -1) if by_halves else turned.flatten(-2)
+        rotated = torch.cat(turned.unbind(-1), -1) if by_halves else turned.flatten(-2)
+        return torch.cat((rotated, unrotated), -1)
 
     def _feed_forward(self, name: str, x: Tensor) -> Tensor:
         hidden = self.program.activation(self._linear(f"{name}.w_1", x))

@@ -1,235 +1,136 @@
-"""x-transformers: weights imported from a reimplementation of its modules."""
+"""x-transformers: decoders, encoders and both, with its norms, rotations and gates."""
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.nn import functional
 
-from tests.transformer.checkpoints.importing.families.foreign import (
-    close,
-    imported,
-    padded,
-    random_ids,
-    randomized,
-    raw_of,
+from tests.transformer.checkpoints.importing.families.foreign import raw_of
+from tests.transformer.checkpoints.importing.families.reference import (
+    Program,
+    Reference,
+    Rules,
+    Sample,
+    Weights,
+    compared,
+    drawn,
+    drawn_as,
+    fused,
+    published,
 )
-from tests.transformer.model.core import trace_of
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError
 
-D_MODEL, HEADS, D_HEAD, MAX_LEN, PAD = 20, 3, 14, 17, 0
-SRC_VOCAB, TGT_VOCAB, S, T = 29, 31, 7, 5
+D_MODEL, HEADS, D_HEAD, MAX_LEN, VOCAB, PAD = 20, 3, 14, 17, 31, 0
+ROTATED = 6
+"""Numbers of each head that are rotated, of 14."""
+GAMMAS = {"layer": "gamma", "older": "gamma", "rms": "g", "torch": "weight"}
+"""Names of each kind of norm's gamma."""
 
 
-class Norm(nn.Module):
-    """The norm of newer versions: stores gamma - 1 and has no beta."""
+def sample(
+    *,
+    depths: tuple[int, int] = (0, 2),
+    wrapper: str = "",
+    norm: str = "layer",
+    place: str = "pre",
+    gated: bool = False,
+    rotary: str = "",
+    kv_heads: int = HEADS,
+    tied: str = "",
+) -> Sample:
+    """A decoder, an encoder or both.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.gamma = nn.Parameter(torch.zeros(D_MODEL))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(x, (D_MODEL,), self.gamma + 1)
-
-
-class OlderNorm(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.gamma = nn.Parameter(torch.ones(D_MODEL))
-        self.register_buffer("beta", torch.zeros(D_MODEL))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(x, (D_MODEL,), self.gamma)
-
-
-class RootMeanSquare(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.g = nn.Parameter(torch.zeros(D_MODEL))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.normalize(x, dim=-1) * math.sqrt(D_MODEL) * (self.g + 1)
-
-
-NORMS: dict[str, Callable[[], nn.Module]] = {
-    "layer": Norm,
-    "older": OlderNorm,
-    "rms": RootMeanSquare,
-    "torch": lambda: nn.LayerNorm(D_MODEL),
-}
-
-
-def turned(x: Tensor, frequencies: Tensor, halves: bool) -> Tensor:
-    """x (B, H, T, d_head) with the first numbers of each head rotated."""
-    n = 2 * len(frequencies)
-    angle = torch.outer(torch.arange(x.shape[2]).float(), frequencies)
-    first = x[..., :n]
-    one, other = first.chunk(2, -1) if halves else (first[..., ::2], first[..., 1::2])
-    pair = (one * angle.cos() - other * angle.sin(), other * angle.cos() + one * angle.sin())
-    whole = torch.cat(pair, -1) if halves else torch.stack(pair, -1).flatten(-2)
-    return torch.cat((whole, x[..., n:]), -1)
-
-
-class Attention(nn.Module):
-    def __init__(self, kv_heads: int) -> None:
-        super().__init__()
-        self.to_q = nn.Linear(D_MODEL, HEADS * D_HEAD, bias=False)
-        self.to_k, self.to_v = (nn.Linear(D_MODEL, kv_heads * D_HEAD, bias=False) for _ in range(2))
-        self.to_out = nn.Linear(HEADS * D_HEAD, D_MODEL, bias=False)
-        self.weights = torch.empty(0)
-
-    def forward(
-        self, x: Tensor, memory: Tensor, closed: Tensor, frequencies: Tensor | None, halves: bool
-    ) -> Tensor:
-        q, k, v = (
-            matrix(y).unflatten(-1, (-1, D_HEAD)).transpose(1, 2)
-            for matrix, y in ((self.to_q, x), (self.to_k, memory), (self.to_v, memory))
-        )
-        if frequencies is not None:
-            q, k = turned(q, frequencies, halves), turned(k, frequencies, halves)
-        k, v = (part.repeat_interleave(HEADS // part.shape[1], dim=1) for part in (k, v))
-        scores = (q @ k.transpose(2, 3)) * D_HEAD**-0.5
-        self.weights = scores.masked_fill(closed, -torch.finfo(scores.dtype).max).softmax(-1)
-        return self.to_out((self.weights @ v).transpose(1, 2).flatten(2))
+    Args:
+        depths: of encoder and decoder.
+        wrapper: prefix of all names.
+        norm: "layer" (gamma - 1 is stored, there is no beta), "older" (zeros as beta), "rms" or "torch".
+        place: of the norms: "pre", "post" or "both".
+        gated: whether the feed-forward has a gate.
+        rotary: "pairs" or "halves" for rotated queries and keys in place of positions.
+        kv_heads: heads of keys and values.
+        tied: "embeddings" for one embedding for both sides, "generator" for one that is the generator too.
+    """
+    weights = drawn(
+        d_model=D_MODEL,
+        d_ff=4 * D_MODEL,
+        widths=(HEADS * D_HEAD, kv_heads * D_HEAD),
+        vocabularies=(VOCAB if tied else VOCAB - 2, VOCAB),
+        depths=depths,
+        final_norm=place != "post",
+        gated=gated,
+        without=("*attn.w_?.bias", "generator.bias", *(() if norm == "torch" else ("*.beta",))),
+    )
+    if place == "both":
+        after = [
+            name.replace("_norm", "_post_norm") for name in weights if re.search(r"layers.*_norm\.", name)
+        ]
+        weights |= drawn_as(dict.fromkeys(after, (D_MODEL,)), seed=1)
+    if tied == "embeddings":
+        weights["src_embedding.weight"] = weights["tgt_embedding.weight"]
+    elif tied:
+        weights["generator.weight"] = weights["tgt_embedding.weight"]
+    stored = fused(weights, "proj", "31", within="feed_forward") if gated else dict(weights)
+    sides = {"src": MAX_LEN + 4, "tgt": MAX_LEN}  # an encoder's table may be longer than its decoder's
+    for side, length in sides.items():
+        if f"{side}_embedding.weight" in weights and not rotary:
+            table = drawn_as({side: (length, D_MODEL)}, seed=2)[side]
+            stored[f"{side}_positions"], weights[f"{side}_positions"] = table, table * D_MODEL**-0.5
+    offset = 1.0 if norm in ("layer", "rms") else 0.0
+    stored = {name: part - offset if name.endswith("gamma") else part for name, part in stored.items()}
+    if norm == "older":
+        gammas = [name for name in stored if name.endswith("gamma")]
+        stored |= {name.replace("gamma", "beta"): torch.zeros(D_MODEL) for name in gammas}
+    if rotary:
+        stored["decoder.rotary_pos_emb.inv_freq"] = 10_000 ** (-torch.arange(0, ROTATED, 2) / ROTATED)
+    program = Program(
+        norm_first=place != "post",
+        norm="rms" if norm == "rms" else "layer",
+        eps=1e-12 if norm == "rms" else 1e-5,
+        logits_scale=D_MODEL**-0.5 if tied == "generator" else 1.0,
+        activation=functional.silu if gated else functional.gelu,
+        rotary=rotary,
+        rotated=ROTATED,
+        pad_id=PAD if depths[0] else -1,
+    )
+    without = ("generator*",) if tied == "generator" else ()
+    state_dict = published(stored, rules(depths, wrapper, norm, place), without=without)
+    return Sample("x_transformers", Reference(weights, program), state_dict, {"n_heads": HEADS})
 
 
-class Glu(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.proj = nn.Linear(D_MODEL, 2 * 4 * D_MODEL)
+def rules(depths: tuple[int, int], wrapper: str, norm: str, place: str) -> Rules:
+    """Its lists count sublayers, and hold three norms for each: before it, after it, and after the sum."""
+    decoders = ("self_attn", "cross_attn", "feed_forward") if all(depths) else ("self_attn", "feed_forward")
 
-    def forward(self, x: Tensor) -> Tensor:
-        x, gate = self.proj(x).chunk(2, dim=-1)
-        return x * functional.silu(gate)
+    def numbered(found: re.Match[str]) -> str:
+        order = decoders if found[1] == "decoder" else ("self_attn", "feed_forward")
+        return f"{found[1]}.layers.{int(found[2]) * len(order) + order.index(found[3])}."
 
-
-class FeedForward(nn.Module):
-    def __init__(self, *, gated: bool) -> None:
-        super().__init__()
-        into = Glu() if gated else nn.Sequential(nn.Linear(D_MODEL, 4 * D_MODEL), nn.GELU())
-        self.ff = nn.Sequential(into, nn.Dropout(), nn.Linear(4 * D_MODEL, D_MODEL))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.ff(x)
-
-
-class Angles(nn.Module):
-    inv_freq: Tensor
-
-    def __init__(self, n: int) -> None:
-        super().__init__()
-        self.register_buffer("inv_freq", 1 / 10_000 ** (torch.arange(0, n, 2) / n))
-
-
-class Layers(nn.Module):
-    def __init__(
-        self,
-        depth: int,
-        *,
-        causal: bool,
-        crossed: bool = False,
-        norm: str = "layer",
-        place: str = "pre",
-        gated: bool = False,
-        rotary: str = "",
-        kv_heads: int = HEADS,
-    ) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList()
-        before, after, main = place != "post", place == "both", place == "post"
-        for _ in range(depth):
-            for kind in "acf" if crossed else "af":
-                norms: list[Any] = [NORMS[norm]() if there else None for there in (before, after, main)]
-                block = FeedForward(gated=gated) if kind == "f" else Attention(kv_heads)
-                self.layers.append(nn.ModuleList([nn.ModuleList(norms), block, nn.Identity()]))
-        self.final_norm = nn.Identity() if main else NORMS[norm]()
-        self.rotary_pos_emb = Angles(6) if rotary else None
-        self.causal, self.crossed, self.halves = causal, crossed, rotary == "halves"
-
-    def forward(
-        self, x: Tensor, closed: Tensor, memory: Tensor | None, memory_closed: Tensor | None
-    ) -> Tensor:
-        frequencies = None if self.rotary_pos_emb is None else self.rotary_pos_emb.inv_freq
-        kinds = ("acf" if self.crossed else "af") * len(self.layers)
-        sublayers: Any = self.layers
-        for kind, (norms, block, _) in zip(kinds, sublayers, strict=False):
-            before, after, main = norms
-            y = x if before is None else before(x)
-            if kind == "a":
-                y = block(y, y, closed, frequencies, self.halves)
-            elif kind == "c":
-                y = block(y, memory, memory_closed, None, False)
-            else:
-                y = block(y)
-            x = x + (y if after is None else after(y))
-            x = x if main is None else main(x)
-        return self.final_norm(x)
-
-
-class Words(nn.Module):
-    def __init__(self, rows: int) -> None:
-        super().__init__()
-        self.emb = nn.Embedding(rows, D_MODEL)
-
-
-class Wrapper(nn.Module):
-    def __init__(
-        self, vocab: int, layers: Layers, *, tied: bool = False, head: bool = True, positions: bool = True
-    ) -> None:
-        super().__init__()
-        self.token_emb = Words(vocab)
-        length = MAX_LEN if head else MAX_LEN + 4  # an encoder's table may be longer than its decoder's
-        self.pos_emb = Words(length) if positions and layers.rotary_pos_emb is None else None
-        self.attn_layers = layers
-        self.to_logits = nn.Linear(D_MODEL, vocab, bias=False) if head and not tied else None
-        self.tied = tied
-
-    def forward(self, ids: Tensor, memory: Tensor | None = None, closed: Tensor | None = None) -> Tensor:
-        x = self.token_emb.emb(ids)
-        if self.pos_emb is not None:
-            x = x + self.pos_emb.emb.weight[: ids.shape[1]] * D_MODEL**-0.5
-        length = ids.shape[1]
-        later = torch.ones(length, length, dtype=torch.bool).triu(1)
-        own = later if self.attn_layers.causal else (ids == PAD)[:, None, None]
-        x = self.attn_layers(x, own, memory, closed)
-        if self.tied:
-            return x @ self.token_emb.emb.weight.T * D_MODEL**-0.5
-        return x if self.to_logits is None else self.to_logits(x)
-
-
-class Autoregressive(nn.Module):
-    def __init__(self, net: Wrapper) -> None:
-        super().__init__()
-        self.net = net
-
-
-class XTransformer(nn.Module):
-    def __init__(self, *, tied: bool) -> None:
-        super().__init__()
-        self.encoder = Wrapper(TGT_VOCAB if tied else SRC_VOCAB, Layers(2, causal=False), head=False)
-        self.decoder = Autoregressive(Wrapper(TGT_VOCAB, Layers(3, causal=True, crossed=True)))
-        if tied:
-            self.decoder.net.token_emb = self.encoder.token_emb
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        return self.decoder.net(tgt, self.encoder(src), (src == PAD)[:, None, None])
-
-
-def attentions(layers: Layers) -> list[tuple[str, Tensor]]:
-    block = ("self_attn", "cross_attn", "") if layers.crossed else ("self_attn", "")
-    sublayers: Any = layers.layers
-    return [
-        (f"{i // len(block)}.{block[i % len(block)]}", sublayer.weights)
-        for i, (_, sublayer, _) in enumerate(sublayers)
-        if isinstance(sublayer, Attention)
-    ]
+    return {
+        r"(encoder|decoder)\.layers\.(\d+)\.(self_attn|cross_attn|feed_forward)": numbered,
+        r"\._post_norm": ".0.1",
+        r"\._norm": ".0.2" if place == "post" else ".0.0",
+        r"\.\.w_([qkv])": r".1.to_\1",
+        r"\.\.w_o": ".1.to_out",
+        r"\.\.w_1": ".1.ff.0.0",
+        r"\.\.proj": ".1.ff.0.proj",
+        r"\.\.w_2": ".1.ff.2",
+        "gamma$": GAMMAS[norm],
+        "beta$": "bias" if norm == "torch" else "beta",
+        r"^(encoder|decoder)\.": r"\1.attn_layers.",
+        "^(src|tgt)_embedding": r"\1.token_emb.emb",
+        "^(src|tgt)_positions": r"\1.pos_emb.emb.weight",
+        "^generator": "decoder.to_logits" if depths[1] else "encoder.to_logits",
+        "^src": "encoder",
+        "^tgt": "decoder",
+        **({"^decoder": "decoder.net"} if all(depths) else {r"^(en|de)coder\.": wrapper}),
+    }
 
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -240,7 +141,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "post": {"place": "post"},
     "both": {"place": "both"},
     "gated": {"gated": True},
-    "rotary": {"rotary": "neighbours"},
+    "rotary": {"rotary": "pairs"},
     "older rotary": {"rotary": "halves", "norm": "older"},
     "shared": {"kv_heads": 1},
 }
@@ -248,115 +149,65 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_decoder(tmp_path: Path, variant: str) -> None:
-    layers = Layers(2, causal=True, **VARIANTS[variant])
-    theirs = Autoregressive(Wrapper(TGT_VOCAB, layers))
-    randomized(theirs)
-    answers = {"n_heads": HEADS, "activation": "silu" if variant == "gated" else "gelu"}
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), answers)
-    assert (report.family, ours.config.kind) == ("x_transformers", "decoder-only")
-    tgt = random_ids(TGT_VOCAB, 2, T, first=0)
-    with torch.no_grad():
-        expected = theirs.net(tgt)
-    trace = trace_of(ours, None, tgt)
-    assert close(trace["logits"], expected)
-    for path, weights in attentions(layers):
-        assert close(trace[f"decoder.layers.{path}.weights"], weights)
-    asked = {question.name for question in report.questions}
+    theirs = sample(wrapper="net.", **VARIANTS[variant])
+    theirs.answers["activation"] = "silu" if variant == "gated" else "gelu"
+    asked = compared(tmp_path, theirs, kind="decoder-only", pad_id=-1).asked
     assert ("gamma_offset" in asked) == (variant != "torch's norm")
     assert ("rotary_pairs" in asked) == ("rotary" in variant)
 
 
 def test_encoder(tmp_path: Path) -> None:
-    layers = Layers(2, causal=False)
-    theirs = Wrapper(SRC_VOCAB, layers)
-    randomized(theirs)
-    answers = {"n_heads": HEADS, "causal": False, "pad_id": PAD}
-    ours, _ = imported(raw_of(tmp_path, theirs.state_dict()), answers)
-    assert ours.config.kind == "encoder-only"
-    src = padded(random_ids(SRC_VOCAB, 2, S), PAD, 4)
-    with torch.no_grad():
-        expected = theirs(src)
-    trace = trace_of(ours, src, None)
-    assert close(trace["logits"], expected)
-    for path, weights in attentions(layers):
-        assert close(trace[f"encoder.layers.{path}.weights"], weights)
+    theirs = sample(depths=(2, 0))
+    answers = theirs.answers | {"causal": False, "pad_id": PAD}
+    compared(tmp_path, theirs._replace(answers=answers), kind="encoder-only")
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_both_stacks(tmp_path: Path, tied: bool) -> None:
-    theirs = XTransformer(tied=tied)
-    randomized(theirs)
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS, "pad_id": PAD})
-    assert ours.config.share_embeddings == tied
-    assert "causal" not in {question.name for question in report.questions}
-    src = padded(random_ids(SRC_VOCAB, 2, S), PAD, 4)
-    tgt = random_ids(TGT_VOCAB, 2, T, first=1, seed=1)
-    with torch.no_grad():
-        expected = theirs(src, tgt)
-    trace = trace_of(ours, src, tgt)
-    assert close(trace["logits"], expected)
-    for stack, layers in (
-        ("encoder", theirs.encoder.attn_layers),
-        ("decoder", theirs.decoder.net.attn_layers),
-    ):
-        for path, weights in attentions(layers):
-            assert close(trace[f"{stack}.layers.{path}.weights"], weights)
+@pytest.mark.parametrize("tied", ["", "embeddings"])
+def test_both_stacks(tmp_path: Path, tied: str) -> None:
+    theirs = sample(depths=(2, 3), tied=tied)
+    answers = theirs.answers | {"pad_id": PAD}
+    found = compared(tmp_path, theirs._replace(answers=answers), share_embeddings=bool(tied))
+    assert "causal" not in found.asked
 
 
 def test_a_tied_generator_is_scaled_in_newer_versions(tmp_path: Path) -> None:
-    theirs = Wrapper(TGT_VOCAB, Layers(2, causal=True), tied=True)
-    randomized(theirs)
-    ours, report = imported(raw_of(tmp_path, theirs.state_dict()), {"n_heads": HEADS})
-    assert {question.name: question.value for question in report.questions}["logits_scale"] is True
-    tgt = random_ids(TGT_VOCAB, 2, T, first=0)
-    with torch.no_grad():
-        assert close(trace_of(ours, None, tgt)["logits"], theirs(tgt))
+    assert compared(tmp_path, sample(tied="generator")).asked["logits_scale"] is True
 
 
-@pytest.mark.parametrize(
-    "name, said",
-    [
-        ("attn_layers.rel_pos.relative_attention_bias.weight", "bias of the scores by distance"),
-        ("attn_layers.layers.0.1.mem_k", "attn_num_mem_kv"),
-        ("attn_layers.layers.1.1.some_new_thing", "an option of x-transformers"),
-        ("memory_tokens", "num_memory_tokens"),
-        ("project_emb.weight", "emb_dim"),
-    ],
-)
-def test_other_options_are_refused(tmp_path: Path, name: str, said: str) -> None:
-    weights = Wrapper(TGT_VOCAB, Layers(2, causal=True)).state_dict()
+def with_zeros(name: str, *shape: int) -> Callable[[], Weights]:
+    return lambda: sample().state_dict | {name: torch.zeros(shape)}
+
+
+def swapped() -> Weights:
+    """The feed-forward of the first layer before its attention."""
+    places = {r"layers\.1\.": "layers.9.", r"layers\.0\.": "layers.1.", r"layers\.9\.": "layers.0."}
+    return published(sample().state_dict, places)
+
+
+def without_rows() -> Weights:
+    empty = {f"attn_layers.layers.0.1.to_{matrix}.weight": torch.zeros(0, D_MODEL) for matrix in "qk"}
+    return sample().state_dict | empty
+
+
+REFUSED: dict[str, tuple[Callable[[], Weights], dict[str, Any]]] = {
+    "bias of the scores by distance": (
+        with_zeros("attn_layers.rel_pos.relative_attention_bias.weight", 3, 4),
+        {},
+    ),
+    "attn_num_mem_kv": (with_zeros("attn_layers.layers.0.1.mem_k", 3, 4), {}),
+    "an option of x-transformers": (with_zeros("attn_layers.layers.1.1.some_new_thing", 3, 4), {}),
+    "num_memory_tokens": (with_zeros("memory_tokens", 3, 4), {}),
+    "emb_dim": (with_zeros("project_emb.weight", 3, 4), {}),
+    "another order": (swapped, {}),
+    "turns the values": (lambda: sample(norm="torch", rotary="halves").state_dict, {"n_heads": HEADS}),
+    "heads": (without_rows, {}),
+    "0 heads are impossible": (lambda: sample().state_dict, {"n_heads": 0}),
+    "4 heads are impossible": (lambda: sample().state_dict, {"n_heads": 4}),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_refused(tmp_path: Path, said: str) -> None:
+    weights, answers = REFUSED[said]
     with pytest.raises(CheckpointError, match=said):
-        plan_import(raw_of(tmp_path, weights | {name: torch.zeros(3, 4)}), {})
-
-
-def test_another_order_of_sublayers_is_refused(tmp_path: Path) -> None:
-    weights = Wrapper(TGT_VOCAB, Layers(2, causal=True)).state_dict()
-    swapped = {
-        name.replace("layers.1.", "layers.9.")
-        .replace("layers.0.", "layers.1.")
-        .replace("layers.9.", "layers.0."): w
-        for name, w in weights.items()
-    }
-    with pytest.raises(CheckpointError, match="another order"):
-        plan_import(raw_of(tmp_path, swapped), {})
-
-
-def test_versions_that_turn_values_are_refused(tmp_path: Path) -> None:
-    weights = Wrapper(TGT_VOCAB, Layers(2, causal=True, norm="torch", rotary="halves")).state_dict()
-    with pytest.raises(CheckpointError, match="turns the values"):
-        plan_import(raw_of(tmp_path, weights), {"n_heads": HEADS})
-
-
-def test_rows_that_no_heads_fit_are_refused(tmp_path: Path) -> None:
-    weights = Wrapper(TGT_VOCAB, Layers(2, causal=True)).state_dict()
-    for matrix in "qk":
-        weights[f"attn_layers.layers.0.1.to_{matrix}.weight"] = torch.zeros(0, D_MODEL)
-    with pytest.raises(CheckpointError, match="heads"):
-        plan_import(raw_of(tmp_path, weights), {})
-
-
-@pytest.mark.parametrize("n_heads", [0, 4])
-def test_heads_that_can_not_be_are_refused(tmp_path: Path, n_heads: int) -> None:
-    weights = Wrapper(TGT_VOCAB, Layers(2, causal=True)).state_dict()
-    with pytest.raises(CheckpointError, match="heads are impossible"):
-        plan_import(raw_of(tmp_path, weights), {"n_heads": n_heads})
+        plan_import(raw_of(tmp_path, weights()), answers)
