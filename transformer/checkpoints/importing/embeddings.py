@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.family import Family, Patterns, targets
+from transformer.checkpoints.importing.family import Family, Patterns
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import shown
 
@@ -73,8 +73,8 @@ def take_rows(draft: ConfigDraft, family: Family) -> None:
 def _foreign_names(family: Family) -> dict[str, list[str]]:
     """The embeddings and the generator -> their names in the files."""
     theirs: dict[str, list[str]] = {}
-    for name, target in (family.renames or {}).items():
-        ours = targets(target).names
+    for name, into in (family.renames or {}).items():
+        ours = into.names
         if len(ours) == 1 and ours[0] in (*_EMBEDDINGS, _GENERATOR):
             theirs.setdefault(ours[0], []).append(name)
     return theirs

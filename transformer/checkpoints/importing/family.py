@@ -31,7 +31,7 @@ Transform: TypeAlias = "Callable[[Tensor, TransformerConfig], Sequence[Tensor]]"
 
 
 class Into:
-    """The target of a foreign tensor that is stored differently, or holds several of our weights.
+    """The target of a foreign tensor: one of our weights, or several, and how they are stored.
 
     Args:
         by: the transform.
@@ -47,43 +47,10 @@ class Into:
         self.joined = joined
         self.part = part
 
-    def renamed(self, *, before: str = "", after: str = "") -> Into:
-        """A copy with text added before and after each name."""
-        return Into(
-            self.by, *(before + name + after for name in self.names), joined=self.joined, part=self.part
-        )
 
-
-Renames = Mapping[str, str | Into]
+Renames = Mapping[str, Into]
 """Foreign name -> ours, with {} for the layer number. Several foreign names may map to one of ours; the first
 that a file contains is used."""
-
-
-def targets(target: str | Into) -> Into:
-    """A rename table's target as an Into."""
-    return Into(as_it_is, target) if isinstance(target, str) else target
-
-
-def prefixed(table: Renames, theirs: str, ours: str) -> dict[str, Into]:
-    """A table with a prefix before its foreign names and another before ours."""
-    return {theirs + name: targets(target).renamed(before=ours) for name, target in table.items()}
-
-
-def module_renames(modules: Renames, *, gamma: str = "weight", beta: str = "bias") -> dict[str, Into]:
-    """Table for the weights and biases of linear layers and norms.
-
-    Args:
-        modules: foreign name -> ours; the names of norms end with "norm".
-        gamma: its name in foreign norms.
-        beta: its name in foreign norms.
-    """
-    table: dict[str, Into] = {}
-    for theirs, target in modules.items():
-        into = targets(target)
-        is_norm = into.names[0].endswith("norm")
-        parts = {gamma: "gamma", beta: "beta"} if is_norm else {"weight": "weight", "bias": "bias"}
-        table |= {f"{theirs}.{part}": into.renamed(after=f".{ours}") for part, ours in parts.items()}
-    return table
 
 
 @dataclass(frozen=True)
@@ -181,42 +148,3 @@ def _regex(pattern: str) -> re.Pattern[str]:
 def as_it_is(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     """One tensor, unchanged."""
     return (tensor,)
-
-
-def transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(in, out) -> (out, in)."""
-    return (tensor.transpose(0, 1),)
-
-
-def three_blocks(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(3 * out, ...) -> three of (out, ...): queries, keys, values."""
-    return tensor.chunk(3)
-
-
-def table_of_positions(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(length, D), (1, length, D) or (length, 1, D) -> (max_len, D)."""
-    return (tensor.reshape(-1, tensor.shape[-1])[: config.max_len],)
-
-
-def rotated_pairs_side_by_side(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-    """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
-
-    The first n rows of each head are rotated; the others keep their places.
-    """
-    import torch  # imported here because rejected files don't need it
-
-    n_turned = config.rotary_dims or config.d_head
-    heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
-    # Views, since indexing by a list on the meta device imports for a second.
-    pairs = heads[:, :n_turned].unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
-    turned = pairs if n_turned == config.d_head else torch.cat((pairs, heads[:, n_turned:]), dim=1)
-    return (turned.flatten(0, 1),)
-
-
-def without_first_rows(n: int) -> Transform:
-    """(n + length, D) -> (length, D): for tables whose first rows are not positions."""
-
-    def transform(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
-        return (tensor[n:],)
-
-    return transform

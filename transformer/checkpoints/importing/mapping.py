@@ -10,7 +10,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.importing.family import Family, Patterns, Renames, StandIn, Transform, targets
+from transformer.checkpoints.importing.family import (
+    Family,
+    Into,
+    Patterns,
+    Renames,
+    StandIn,
+    Transform,
+    as_it_is,
+)
 from transformer.checkpoints.importing.left_out import HEAD, task_heads
 from transformer.checkpoints.importing.low_rank import check_tied
 from transformer.checkpoints.importing.nearest_names import nearest, shape_text
@@ -79,7 +87,8 @@ class _Planner:
         self.config = model.config
         self.tied = ties(model)
         self.shapes = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
-        self.renames = family.renames if family.renames is not None else {name: name for name in self.shapes}
+        own_names = {name: Into(as_it_is, name) for name in self.shapes}
+        self.renames = own_names if family.renames is None else family.renames
         self.filled: dict[str, StoredTensor] = {}
         self.result = WeightPlan()
         self.unexpected: list[KeyProblem] = []
@@ -137,7 +146,7 @@ class _Planner:
             found, reason = renames.find(name), ignored.find(name)
             match = None if found is None else self._match(stored, *found)
             if match is not None and found is not None and any(n in self.shapes for n in match.names):
-                into = targets(self.renames[match.pattern])
+                into = self.renames[match.pattern]
                 if into.part is not None:
                     in_parts[match.names][into.part] = match
                 elif into.joined:
@@ -157,7 +166,7 @@ class _Planner:
             yield in_order[0]._replace(parts=tuple(match.parts[0] for match in in_order))
 
     def _match(self, stored: StoredTensor, pattern: str, numbers: tuple[str, ...]) -> Assignment:
-        into = targets(self.renames[pattern])
+        into = self.renames[pattern]
         names = tuple(name.format(*numbers) for name in into.names)
         return Assignment((stored,), pattern, names, into.by)
 
@@ -228,8 +237,8 @@ class _Planner:
 def _foreign_names(renames: Renames) -> dict[str, str]:
     """Our names -> the first foreign name in the table that maps to each."""
     foreign: dict[str, str] = {}
-    for theirs, target in renames.items():
-        for ours in targets(target).names:
+    for theirs, into in renames.items():
+        for ours in into.names:
             foreign.setdefault(ours, theirs)
     return foreign
 

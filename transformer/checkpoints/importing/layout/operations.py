@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from transformer.checkpoints.importing.family import rotated_pairs_side_by_side
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -101,9 +100,20 @@ def _heads_apart(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -
 
 
 def _pairs_apart(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
-    if any(part in name for part in (*_QUERIES, *_KEYS)):
-        return rotated_pairs_side_by_side(tensor, config)[0]
-    return tensor
+    """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
+
+    The first n rows of each head are rotated; the others keep their places. Values are unchanged.
+    """
+    if not any(part in name for part in (*_QUERIES, *_KEYS)):
+        return tensor
+    import torch  # imported here because rejected files don't need it
+
+    n_turned = config.rotary_dims or config.d_head
+    heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
+    # Views, since indexing by a list on the meta device imports for a second.
+    pairs = heads[:, :n_turned].unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
+    turned = pairs if n_turned == config.d_head else torch.cat((pairs, heads[:, n_turned:]), dim=1)
+    return turned.flatten(0, 1)
 
 
 def _table(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
@@ -134,6 +144,10 @@ def _numbers(rows: Sequence[int | str], n: int) -> list[int]:
 
 def _scaled(tensor: Tensor, name: str, config: TransformerConfig, factor: Any) -> Tensor:
     return tensor * factor
+
+
+def _over_sqrt_d_model(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    return tensor * config.d_model**-0.5
 
 
 def _by_head(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
@@ -222,6 +236,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "without_first_rows": _each(_without_first_rows),
     "take_rows": _each(_take_rows),
     "scaled": _each(_scaled),
+    "over_sqrt_d_model": _each(_over_sqrt_d_model),
     "by_head": _each(_by_head),
     "minus_one": _each(_minus_one),
     "zeros_up_to_d_ff": _each(_filled),

@@ -10,17 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.family import (
-    Family,
-    Into,
-    Renames,
-    module_renames,
-    prefixed,
-    three_blocks,
-    without_first_rows,
-)
+from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.layout import questions
+from transformer.checkpoints.importing.layout.shipped import layout
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
@@ -30,80 +23,11 @@ PAD_ID = 1
 _FIRST = PAD_ID + 1
 """The position of the first token."""
 
-_ATTENTION: Renames = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
-_ENCODER_LAYER: Renames = {
-    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
-    "self_attn_layer_norm": "self_attn_norm",
-    "fc1": "feed_forward.w_1",
-    "fc2": "feed_forward.w_2",
-    "final_layer_norm": "feed_forward_norm",
-}
-_DECODER_LAYER: Renames = {
-    **_ENCODER_LAYER,
-    **prefixed(_ATTENTION, "encoder_attn.", "cross_attn."),
-    "encoder_attn_layer_norm": "cross_attn_norm",
-}
-
-
-def _fused(theirs: str, ours: str) -> Renames:
-    return {
-        f"{theirs}.in_proj_{part}": Into(three_blocks, *(f"{ours}.w_{m}.{part}" for m in "qkv"))
-        for part in ("weight", "bias")
-    }
-
-
-_OLD_ENCODER_LAYER: Renames = {
-    **_fused("self_attn", "self_attn"),
-    **module_renames({"layer_norms.0": "self_attn_norm", "layer_norms.1": "feed_forward_norm"}),
-}
-_OLD_DECODER_LAYER: Renames = {
-    **_fused("self_attn", "self_attn"),
-    **_fused("encoder_attn", "cross_attn"),
-    **module_renames(
-        {
-            "layer_norms.0": "self_attn_norm",
-            "layer_norms.1": "cross_attn_norm",
-            "layer_norms.2": "feed_forward_norm",
-        }
-    ),
-}
-_POSITIONS = Into(without_first_rows(_FIRST), "positions.weight")
-
-RENAMES: Renames = {
-    "encoder.embed_tokens.weight": "src_embedding.weight",
-    "encoder.embed_positions.weight": _POSITIONS.renamed(before="src_embedding."),
-    **prefixed(module_renames(_ENCODER_LAYER), "encoder.layers.{}.", "encoder.layers.{}."),
-    **prefixed(_OLD_ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
-    "decoder.embed_tokens.weight": "tgt_embedding.weight",
-    "decoder.embed_positions.weight": _POSITIONS.renamed(before="tgt_embedding."),
-    **prefixed(module_renames(_DECODER_LAYER), "decoder.layers.{}.", "decoder.layers.{}."),
-    **prefixed(_OLD_DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
-    **module_renames(
-        {
-            "encoder.layernorm_embedding": "src_embedding.norm",
-            "encoder.layer_norm": "encoder.final_norm",
-            "decoder.layernorm_embedding": "tgt_embedding.norm",
-            "decoder.layer_norm": "decoder.final_norm",
-        }
-    ),
-    "decoder.output_projection.weight": "generator.weight",
-    "decoder.embed_out": "generator.weight",
-}
-
-_VERSION = "The version of fairseq's layout."
-IGNORED = {
-    f"{stack}.{name}": why
-    for stack in ("encoder", "decoder")
-    for name, why in {
-        "version": _VERSION,
-        "embed_positions._float_tensor": "An empty place that tells fairseq its device.",
-        "embed_positions.weights": questions.SINUSOIDS,
-    }.items()
-}
+NAMES = layout("_fairseq_trained")
 
 _GENERATORS = ("decoder.output_projection.weight", "decoder.embed_out")
 _MARKS = (
-    *IGNORED,
+    *NAMES.ignored,
     *_GENERATORS,
     "decoder.layers.0.encoder_attn.in_proj_weight",
 )
@@ -276,6 +200,6 @@ FAMILY = Family(
     label="fairseq",
     matches=matches,
     read_config=read_config,
-    renames=RENAMES,
-    ignored=IGNORED,
+    renames=NAMES.names,
+    ignored=NAMES.ignored,
 )

@@ -7,12 +7,12 @@ zero embedding: here it is a separate token, the last in each vocabulary, which 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.family import Family, Into, Renames, prefixed, transposed
+from transformer.checkpoints.importing.family import Family, Into
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.layout.questions import ask_activation
 from transformer.checkpoints.reading.raw import RawCheckpoint
@@ -53,11 +53,15 @@ def _with_unlikely(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor
     return (torch.cat((biases, biases.min()[None] - _UNLIKELY)),)
 
 
+def _transposed(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
+    return (tensor.transpose(0, 1),)
+
+
 def _for_both(tensor: Tensor, config: TransformerConfig) -> Sequence[Tensor]:
     return tensor, tensor
 
 
-def _norm(theirs: str, ours: str) -> Renames:
+def _norm(theirs: str, ours: str) -> dict[str, Into]:
     return {
         f"{theirs}_ln_{part}{suffix}": Into(_row, f"{ours}.{name}")
         for part, name in {"scale": "gamma", "bias": "beta"}.items()
@@ -65,14 +69,14 @@ def _norm(theirs: str, ours: str) -> Renames:
     }
 
 
-def _linear(theirs: str, mark: str, ours: str) -> Renames:
+def _linear(theirs: str, mark: str, ours: str) -> dict[str, Into]:
     return {
-        f"{theirs}_W{mark}": Into(transposed, f"{ours}.weight"),
+        f"{theirs}_W{mark}": Into(_transposed, f"{ours}.weight"),
         f"{theirs}_b{mark}": Into(_row, f"{ours}.bias"),
     }
 
 
-def _attention(theirs: str, ours: str) -> Renames:
+def _attention(theirs: str, ours: str) -> dict[str, Into]:
     return {
         **_linear(theirs, "q", f"{ours}.w_q"),
         **_linear(theirs, "k", f"{ours}.w_k"),
@@ -82,21 +86,28 @@ def _attention(theirs: str, ours: str) -> Renames:
     }
 
 
-_LAYER: Renames = {
+def _inside(layers: str, names: Mapping[str, Into]) -> dict[str, Into]:
+    return {
+        layers + theirs: Into(into.by, *(layers + ours for ours in into.names))
+        for theirs, into in names.items()
+    }
+
+
+_LAYER = {
     **_attention("self", "self_attn"),
     **_linear("ffn", "1", "feed_forward.w_1"),
     **_linear("ffn", "2", "feed_forward.w_2"),
     **_norm("ffn_ffn", "feed_forward_norm"),
 }
-RENAMES: Renames = {
+RENAMES = {
     "Wemb": Into(_with_zero_row, "src_embedding.weight"),
     "encoder_Wemb": Into(_with_zero_row, "src_embedding.weight"),
     "decoder_Wemb": Into(_with_zero_row, "tgt_embedding.weight"),
     "Wpos": Into(_for_both, "src_embedding.positions.weight", "tgt_embedding.positions.weight"),
     **_norm("encoder_emb", "src_embedding.norm"),
     **_norm("decoder_emb", "tgt_embedding.norm"),
-    **prefixed(_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
-    **prefixed({**_LAYER, **_attention("context", "cross_attn")}, "decoder.layers.{}.", "decoder.layers.{}."),
+    **_inside("encoder.layers.{}.", _LAYER),
+    **_inside("decoder.layers.{}.", _LAYER | _attention("context", "cross_attn")),
     **_norm("encoder_top", "encoder.final_norm"),
     **_norm("decoder_top", "decoder.final_norm"),
     "decoder_ff_logit_out_W": Into(_with_zero_column, "generator.weight"),

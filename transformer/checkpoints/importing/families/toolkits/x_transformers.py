@@ -18,9 +18,10 @@ from transformer.checkpoints.importing.families.toolkits._sublayers import (
     refuse_other_options,
     renamed,
 )
-from transformer.checkpoints.importing.families.toolkits._x_names import IGNORED, RENAMES
-from transformer.checkpoints.importing.family import Family, StandIn
+from transformer.checkpoints.importing.family import Family, Into, StandIn
 from transformer.checkpoints.importing.layout import questions
+from transformer.checkpoints.importing.layout.operations import Stored
+from transformer.checkpoints.importing.layout.shipped import layout
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError, shown
@@ -28,6 +29,24 @@ from transformer.errors import CheckpointError, shown
 if TYPE_CHECKING:
     from torch import Tensor
 
+_LAYOUT = layout("_x_transformers")
+
+
+def _stored(ending: str, new: str, operation: str) -> dict[str, Into]:
+    """The names with this ending under the one that they get where answers say how the tensors are stored."""
+    return {
+        theirs.removesuffix(ending) + new: Into(Stored(((operation, None),), into.names), *into.names)
+        for theirs, into in _LAYOUT.names.items()
+        if theirs.endswith(ending)
+    }
+
+
+_NAMES = {
+    **_LAYOUT.names,
+    **_stored(".gamma", f".{OFFSET}", "minus_one"),
+    **_stored(".to_q.weight", f".to_q.{HALVES}", "pairs_apart"),
+    **_stored(".to_k.weight", f".to_k.{HALVES}", "pairs_apart"),
+}
 _OLDEST_NORMS = ("layers.0.0.0.weight", "layers.0.0.2.weight")
 """Weights of torch's norms, absent in newer versions."""
 
@@ -43,7 +62,7 @@ def read_config(draft: ConfigDraft) -> None:
     Raises:
         CheckpointError: for options that our model lacks.
     """
-    refuse_other_options(draft.raw, RENAMES, IGNORED)
+    refuse_other_options(draft.raw, _NAMES, _LAYOUT.ignored)
     depths = {stack: draft.raw.layer_count(f"{stack}.layers.") for stack in ("encoder", "decoder")}
     if not depths["encoder"]:
         depths = _read_direction(draft, depths["decoder"])
@@ -238,8 +257,8 @@ FAMILY = Family(
     label="x-transformers",
     matches=matches,
     read_config=read_config,
-    renames=RENAMES,
-    ignored=IGNORED,
+    renames=_NAMES,
+    ignored=_LAYOUT.ignored,
     arrange=arrange,
     stand_ins=stand_ins,
 )

@@ -21,7 +21,7 @@ _OWN_PROJECTIONS = ("self_attn.q_proj_weight", "multihead_attn.q_proj_weight")
 
 @dataclass(frozen=True)
 class _Arranged(RawCheckpoint):
-    """A checkpoint under the names in `torch_transformer.RENAMES`.
+    """A checkpoint under the names in `torch_transformer.NAMES`.
 
     Attributes:
         before: its tensors under their stored names.
@@ -31,7 +31,7 @@ class _Arranged(RawCheckpoint):
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename stacks, embeddings, positions and generator as in RENAMES; other names are unchanged.
+    """Rename stacks, embeddings, positions and generator as in NAMES; other names are unchanged.
 
     Where names are ambiguous, this is the likeliest arrangement, and `read_config` asks about it.
 
@@ -67,7 +67,7 @@ def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
 
 
 def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, StoredTensor], list[str]]:
-    """The tensors under the names in RENAMES, and norms without a place; both empty if there is no stack."""
+    """The tensors under the names in NAMES, and norms without a place; both empty if there is no stack."""
     parts = find_parts(before, ask)
     found = {"encoder": parts.encoder, "decoder": parts.decoder}
     stacks = {side: stack for side, stack in found.items() if stack is not None}
@@ -91,7 +91,7 @@ def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, S
 
 
 def _parts_by_name(parts: PartNames) -> dict[str, list[str]]:
-    """Stored names outside the stacks -> names in RENAMES."""
+    """Stored names outside the stacks -> names in NAMES."""
     renamed: dict[str, list[str]] = {}
     if parts.generator is not None:
         module = parts.generator.removesuffix(".weight")

@@ -10,17 +10,9 @@ from collections.abc import Mapping
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.torch_modules._arranging import arrange, arrange_as_answered
-from transformer.checkpoints.importing.family import (
-    Family,
-    Into,
-    Renames,
-    StandIn,
-    module_renames,
-    prefixed,
-    table_of_positions,
-    three_blocks,
-)
+from transformer.checkpoints.importing.family import Family, StandIn
 from transformer.checkpoints.importing.layout import questions
+from transformer.checkpoints.importing.layout.shipped import layout
 from transformer.checkpoints.reading.raw import RawCheckpoint
 
 STAND_IN_VOCABULARY = 128
@@ -31,44 +23,8 @@ USUAL_HEADS = 8
 _WRAPPED_EMBEDDING = "tok_emb.embedding.weight"
 """Name in torch's translation tutorial, where a module wraps the embedding to scale it."""
 
-_ATTENTION: Renames = {
-    "in_proj_weight": Into(three_blocks, "w_q.weight", "w_k.weight", "w_v.weight"),
-    "in_proj_bias": Into(three_blocks, "w_q.bias", "w_k.bias", "w_v.bias"),
-    **module_renames({"out_proj": "w_o"}),
-}
-_SUBLAYERS: Renames = {
-    **prefixed(_ATTENTION, "self_attn.", "self_attn."),
-    **module_renames(
-        {"norm1": "self_attn_norm", "linear1": "feed_forward.w_1", "linear2": "feed_forward.w_2"},
-    ),
-}
-ENCODER_LAYER: Renames = {**_SUBLAYERS, **module_renames({"norm2": "feed_forward_norm"})}
-DECODER_LAYER: Renames = {
-    **_SUBLAYERS,
-    **prefixed(_ATTENTION, "multihead_attn.", "cross_attn."),
-    **module_renames({"norm2": "cross_attn_norm", "norm3": "feed_forward_norm"}),
-}
-
-RENAMES: Renames = {
-    **prefixed(ENCODER_LAYER, "encoder.layers.{}.", "encoder.layers.{}."),
-    **prefixed(DECODER_LAYER, "decoder.layers.{}.", "decoder.layers.{}."),
-    **prefixed(ENCODER_LAYER, "causal.layers.{}.", "decoder.layers.{}."),
-    **module_renames(
-        {
-            "encoder.norm": "encoder.final_norm",
-            "decoder.norm": "decoder.final_norm",
-            "src_norm": "src_embedding.norm",
-            "tgt_norm": "tgt_embedding.norm",
-            "generator": "generator",
-        }
-    ),
-    "src_embedding": "src_embedding.weight",
-    "tgt_embedding": "tgt_embedding.weight",
-    "src_positions": Into(table_of_positions, "src_embedding.positions.weight"),
-    "tgt_positions": Into(table_of_positions, "tgt_embedding.positions.weight"),
-}
-"""Names as given by `arrange`. A single stack of encoder layers is under both "encoder" and "causal"."""
-
+NAMES = layout("_torch_transformer").names
+"""Names as given by `arrange`."""
 IGNORED = dict.fromkeys(questions.POSITIONS, questions.SINUSOIDS)
 
 
@@ -174,7 +130,7 @@ FAMILY = Family(
     label="torch.nn.Transformer",
     matches=matches,
     read_config=read_config,
-    renames=RENAMES,
+    renames=NAMES,
     ignored=IGNORED,
     arrange=arrange,
     stand_ins=stand_ins,
