@@ -24,7 +24,10 @@ from tests.transformer.checkpoints.importing.families.toolkits import (
 from tests.transformer.checkpoints.importing.families.torch_modules import test_nanogpt
 from transformer.checkpoints.importing.recognition import recognise
 
-MODULES = (test_nanogpt, test_video_lecture, test_raschka, test_meta_llama, test_fairseq, test_open_nmt)
+MODULES = (
+    test_nanogpt, test_video_lecture, test_raschka, test_meta_llama, test_fairseq, test_open_nmt,
+    test_x_transformers,
+)  # fmt: skip
 
 
 def state_dict_of(make: Callable[[], Sample]) -> Weights:
@@ -34,13 +37,7 @@ def state_dict_of(make: Callable[[], Sample]) -> Weights:
 SAMPLES: dict[str, Callable[[], Weights]] = {
     name: partial(state_dict_of, make) for module in MODULES for name, make in module.SAMPLES.items()
 }
-SAMPLES |= {
-    "marian_npz": lambda: test_marian_npz.Marian().weights,
-    "x_transformers": lambda: test_x_transformers.XTransformer(tied=False).state_dict(),
-    "x_transformers, a decoder": lambda: test_x_transformers.Autoregressive(
-        test_x_transformers.Wrapper(31, test_x_transformers.Layers(2, causal=True))
-    ).state_dict(),
-}
+SAMPLES |= {"marian_npz": lambda: test_marian_npz.Marian().weights}
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

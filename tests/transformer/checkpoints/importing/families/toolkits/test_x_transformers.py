@@ -133,6 +133,10 @@ def rules(depths: tuple[int, int], wrapper: str, norm: str, place: str) -> Rules
     }
 
 
+SAMPLES = {
+    "x_transformers": lambda: sample(depths=(2, 3)),
+    "x_transformers, a decoder": lambda: sample(wrapper="net."),
+}
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {},
     "older": {"norm": "older"},
