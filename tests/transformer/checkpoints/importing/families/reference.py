@@ -85,7 +85,9 @@ class Reference:
             x = self._stack("encoder", self._embedded("src", src), memory_mask)
         if tgt is not None:
             length = tgt.shape[1]
-            mask = (tgt != self.program.pad_id)[:, None, None] & torch.ones(length, length).bool().tril()
+            is_word = tgt != self.program.pad_id
+            is_word[:, 0] = True  # some targets begin with the padding
+            mask = is_word[:, None, None] & torch.ones(length, length).bool().tril()
             embedded = self._embedded("tgt", tgt)
             x = self._stack("decoder", embedded, mask, None if src is None else x, memory_mask)
         if "generator.weight" not in self.weights:

@@ -37,7 +37,7 @@ def state_dict_of(make: Callable[[], Sample]) -> Weights:
 SAMPLES: dict[str, Callable[[], Weights]] = {
     name: partial(state_dict_of, make) for module in MODULES for name, make in module.SAMPLES.items()
 }
-SAMPLES |= {"marian_npz": lambda: test_marian_npz.Marian().weights}
+SAMPLES |= {"marian_npz": lambda: test_marian_npz.marian()[1]}
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
