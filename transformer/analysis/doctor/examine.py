@@ -20,6 +20,7 @@ from transformer.analysis.doctor.attention import (
     view_attention,
 )
 from transformer.analysis.doctor.behaviour import (
+    allowed_later_difference,
     cache_findings,
     causality_findings,
     input_findings,
@@ -125,6 +126,11 @@ class Patient:
         """The change of earlier outputs when a later target token is changed."""
         return later_difference(self.loaded, self.drawn[-1])
 
+    @property
+    def allowed_later(self) -> float:
+        """The part of `later` that is rounding."""
+        return allowed_later_difference(self.loaded.model.config)
+
     def why_not(self, needs: Needs) -> str:
         """Why a check with these needs can't run, as a sentence; empty if it can."""
         if needs in ("files", "tensors"):
@@ -135,7 +141,7 @@ class Patient:
             return "Weights that are NaN or infinite make every result so."
         if needs.endswith("run") and self.loaded.model.config.max_len < SHORTEST:
             return f"The model has {self.loaded.model.config.max_len} positions: too few for a sentence."
-        if needs == "causal run" and self.has_decoder and self.later:
+        if needs == "causal run" and self.has_decoder and not self.later <= self.allowed_later:
             return "A decoder that sees later tokens computes something else at each step."
         return ""
 
@@ -189,7 +195,7 @@ CHECKS: tuple[Check, ...] = (
         "Does the model agree with what was assumed?",
         "files",
         lambda p: answer_findings(p.imported.report.questions, p.answers),
-        "there was no model to try the answers with",
+        "no answer that gives another model could be tried",
     ),
     Check("finite", "Are all weights numbers?", "tensors", lambda p: finite_findings(p.numbers, p.whose)),
     Check("constant", "Does every matrix hold something?", "tensors", lambda p: constant_findings(p.numbers)),
@@ -231,7 +237,7 @@ CHECKS: tuple[Check, ...] = (
         "later tokens",
         "Is the future hidden from the decoder?",
         "run",
-        lambda p: causality_findings(p.later) if p.has_decoder else [],
+        lambda p: causality_findings(p.later, p.allowed_later) if p.has_decoder else [],
         NO_DECODER,
     ),
     Check(

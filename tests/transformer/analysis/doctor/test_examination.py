@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.support.crosses import full
+from tests.support.kinds import KINDS
 from tests.support.models import tiny_model, tiny_subword_model
 from tests.transformer.analysis.doctor.patients import (
     Weights,
@@ -19,7 +20,7 @@ from tests.transformer.analysis.doctor.patients import (
     pre_norm_model,
     with_model,
 )
-from transformer.analysis.doctor.behaviour import causality_findings
+from transformer.analysis.doctor.behaviour import allowed_later_difference, causality_findings
 from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine, examine_model
 from transformer.analysis.doctor.findings import places, rounded, share
 from transformer.checkpoints.opening import open_model
@@ -375,3 +376,15 @@ def test_finite_weights_whose_output_is_no_number_are_told_apart_from_a_leak() -
     assert (finding.severity, finding.title) == ("problem", "The output is not a number")
     (leak,) = causality_findings(0.5)
     assert leak.title == "A later target token changes what comes before it"
+
+
+def test_only_in_a_mixture_of_experts_may_a_later_token_change_the_rounding() -> None:
+    """An expert's matrix product has another number of rows if the last token chooses that expert."""
+    mixture, plain = (allowed_later_difference(KINDS[kind]().model.config) for kind in ("experts", "alibi"))
+    for difference, allowed, severity in [
+        (2e-8, mixture, "ok"),
+        (2e-8, plain, "problem"),
+        (1e-4, mixture, "problem"),
+    ]:
+        (finding,) = causality_findings(difference, allowed)
+        assert finding.severity == severity
