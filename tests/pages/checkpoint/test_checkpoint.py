@@ -147,7 +147,9 @@ def test_answers_go_with_the_model_that_is_used(tmp_path: Path) -> None:
     app = opened(torch_file(tmp_path / "mine.pt"))
     press(app, "Use it on all pages")
     questions(app)["n_heads"].set_value(2)
+    assert "was assumed" in texts(app)
     press(app, "Reopen with these answers")
+    assert "You have answered these." in texts(app)
     assert "2 heads" in TERM.sub(r"\1", app.sidebar.caption[0].value)
     assert "All pages use it" in buttons(app)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from tests.support.checkpoints import SRC_VOCAB_SIZE, TGT_VOCAB_SIZE
 from tests.support.kinds import KINDS
 from transformer.model.config import TransformerConfig, preset
 from transformer.model.transformer import Transformer
-from viz.pages.checkpoint.drawing import stacks_of
+from viz.pages.checkpoint.drawing import stacks_of, unusual
 
 
 def config_of(**changes: Any) -> TransformerConfig:
@@ -56,7 +57,10 @@ def test_a_block_says_what_is_unusual_in_it() -> None:
         )
     }
     assert "are multiplied by 0.3, not divided by √14. A soft cap keeps scores below 2.5." in about["capped"]
-    assert "Rotary bases of the decoder's layers: 9, none, 500." in about["capped"]
+    assert (
+        "Rotary bases of the decoder's layers: 9 in layer 0; none in layer 1; 500 in layer 2."
+        in about["capped"]
+    )
     assert "The first 4 of a head's 10 dimensions are rotated." in about["parallel"]
     assert "It reads the same stream as self-attention, in parallel." in about["parallel"]
     assert "All layers share the same weights." in about["shared"]
@@ -82,3 +86,9 @@ def test_all_weights_are_drawn_once() -> None:
             drawn += stack.n_layers * sum(block.parameters for block in inside)
         model = Transformer(config, torch.Generator().manual_seed(0))
         assert drawn == sum(p.numel() for p in model.parameters())
+
+
+def test_the_caption_says_which_layer_is_drawn_if_the_first_lacks_a_norm() -> None:
+    config = KINDS["alibi"]().model.config
+    assert config.has_norms_before and unusual(config) == ""
+    assert "all others have a norm before self-attention" in unusual(replace(config, first_norm=False))

@@ -49,19 +49,21 @@ def drawing(config: TransformerConfig) -> None:
     st.caption(
         "Vectors flow from bottom to top, one per token. A layer's blocks read the stream, and "
         "their output is added to it at each +. "
-        f"{reads if config.kind == 'encoder-decoder' else ''}{_unusual(config)}"
+        f"{reads if config.kind == 'encoder-decoder' else ''}{unusual(config)}"
         "Click a block for its weights and their shapes."
     )
     computed_by(parts_of)
 
 
-def _unusual(config: TransformerConfig) -> str:
+def unusual(config: TransformerConfig) -> str:
     """Say what the drawing can't show."""
     said = ""
     if config.parallel_residual:
         said += "In each layer attention and feed-forward read the same stream, in parallel. "
     if config.shared_layers:
         said += "All layers of a stack share the same weights. "
+    if config.has_norms_before and not config.first_norm:
+        said += "Layer 0 is drawn: all others have a norm before self-attention, too. "
     return said
 
 

@@ -41,7 +41,7 @@ def what_it_is(imported: Imported) -> None:
         "Format": raw.format,
         "Parameters": count(total(parts)),
         "Tensors": f"{len(raw.tensors):,}",
-        "On disk": f"{raw.n_bytes / 1e6:.1f} MB" if raw.n_bytes > 100_000 else f"{raw.n_bytes / 1e3:.1f} kB",
+        "On disk": f"{raw.n_bytes / 1e6:.1f} MB" if raw.n_bytes >= 1e6 else f"{raw.n_bytes / 1e3:.1f} kB",
     }
     with st.container(horizontal=True, gap="medium"):
         for name, value in facts.items():
@@ -74,7 +74,10 @@ def questions(model: InspectedModel) -> None:
         return
     st.header("Open questions")
     st.markdown(
-        "The likely answer comes first and was assumed. If it is wrong, so is everything you see: check it."
+        "You have answered these. Another answer opens the model again."
+        if all(question.answered for question in asked)
+        else "The likely answer comes first and was assumed. If it is wrong, so is everything you see: "
+        "check it."
     )
     weighing = measured(model)
     with st.form("checkpoint_questions"):
