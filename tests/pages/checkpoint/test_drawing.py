@@ -90,5 +90,6 @@ def test_all_weights_are_drawn_once() -> None:
 
 def test_the_caption_says_which_layer_is_drawn_if_the_first_lacks_a_norm() -> None:
     config = KINDS["alibi"]().model.config
-    assert config.has_norms_before and unusual(config) == ""
+    assert config.has_norms_before
+    assert unusual(config) == ""
     assert "all others have a norm before self-attention" in unusual(replace(config, first_norm=False))
