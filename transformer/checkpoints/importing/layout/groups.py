@@ -6,15 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from transformer.checkpoints.importing.layout import (
-    head,
-    questions,
-    rotary,
-    rotary_questions,
-    windows,
-)
+from transformer.checkpoints.importing.layout import head, rotary, windows
 from transformer.checkpoints.importing.layout.derived import Settings
-from transformer.checkpoints.importing.layout.file import OTHER_HEAD
 
 _HALVES = {"BF16": "bfloat16", "F16": "float16"}
 
@@ -31,52 +24,18 @@ class Group(NamedTuple):
     function: Callable[[Settings, Mapping[str, Any]], None]
 
 
-def _rotation(reading: Settings, spec: Mapping[str, Any]) -> None:
-    """Base, rotated part and stretch of rotary positions (base, part, base_key, part_key, entry, ask)."""
-    draft = reading.draft
-    reading.get("d_head")
-    if "d_head" not in draft.settings:
-        draft.put(
-            "d_head",
-            reading.get("d_model") // max(1, reading.get("n_heads")),
-            "shapes",
-            "d_model over n_heads",
-        )
-    dims = reading.get("rotary_dims") if "rotary_dims" in reading.layout.config else None
-    part = 0.0 if dims else spec.get("part", 0.0)
-    usual, bases = float(spec.get("base", 10_000.0)), spec.get("bases", {})
-    if draft.config is not None:
-        keys = spec.get("base_key", "rope_theta"), spec.get("part_key", "partial_rotary_factor")
-        rotary.put_rotary(draft, draft.config, rotary.Names(usual, part, *keys, spec.get("entry", "")))
-        return
-    if bases:
-        rotary_questions.ask_base(draft, {float(base): str(label) for base, label in bases.items()})
-    else:
-        draft.layout(reading.layout.every, position_base=usual)
-    if part:
-        rotary.ask_rotary_dims(draft, round(1 / part))
-
-
-def _generator(reading: Settings, spec: Mapping[str, Any]) -> None:
-    """A decoder's generator as transformers saves it (tied, bare)."""
-    others = [name for name, why in reading.layout.ignored.items() if why == OTHER_HEAD]
-    derived = reading.derived
-    words, generator = derived.embedding(), derived.stored("generator.weight") or "lm_head.weight"
-    bare = spec.get("bare", [])
-    head.read_head(
-        reading.draft,
-        words,
-        generator=generator,
-        tied=spec.get("tied", False),
-        heads=others,
-        bare=tuple(bare if isinstance(bare, list) else [bare]),
-    )
-
-
 def _divisor(reading: Settings, spec: Mapping[str, Any]) -> None:
-    """By the root of which width scores are divided (answers, why)."""
-    reading.get("d_model")
-    questions.ask_score_width(reading.draft, spec["answers"], spec.get("why", ""))
+    """By the root of which width scores are divided; `spec` has answers (head, model) and why."""
+    draft, d_model, question = reading.draft, reading.get("d_model"), "scores_divided_by"
+    width = draft.ask(
+        question,
+        "By the square root of which width are the scores divided?",
+        f"It is written in the program and not stored. {spec.get('why', '')} With the wrong one all "
+        "attention is sharper or flatter than it was trained.",
+        spec["answers"],
+    )
+    scale = True if width == "head" else d_model**-0.5
+    draft.put("attention_scale", scale, draft.settings[question].source, f"{question}, above")
 
 
 def _rounded_scale(reading: Settings, spec: Mapping[str, Any]) -> None:
@@ -101,9 +60,9 @@ def _rounded(value: float, dtype: str) -> float:
 GROUPS: Mapping[str, Group] = {
     "rotary": Group(
         frozenset(("position_base", "rotary_dims", "rotary_stretch", "stretch_start", "stretch_full")),
-        _rotation,
+        rotary.put_rotation,
     ),
-    "generator": Group(frozenset(("has_generator", "tie_generator", "generator_bias")), _generator),
+    "generator": Group(frozenset(("has_generator", "tie_generator", "generator_bias")), head.put_generator),
     "scores_divided_by": Group(frozenset(("attention_scale",)), _divisor),
     "rounded_embedding_scale": Group(frozenset(("embedding_scale",)), _rounded_scale),
     "windows": Group(frozenset(("attention_windows",)), windows.put_windows),

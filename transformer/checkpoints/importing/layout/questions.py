@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.memory_map import map_tensor
@@ -39,6 +39,26 @@ _ACTIVATIONS = {
 }
 
 
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+"""Activation names in transformers -> ours."""
+
+_USUAL_ACTIVATIONS = {
+    "gelu": "GELU (gelu)",
+    "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",
+    "relu": "ReLU (relu)",
+    "silu": "SiLU, or Swish (silu, swish)",
+}
+
+
 def ask_norm_position(
     draft: ConfigDraft,
     labels: Mapping[str, str] = _NORM_POSITIONS,
@@ -58,14 +78,9 @@ def ask_norm_eps(draft: ConfigDraft, *likely: float) -> None:
     )
 
 
-def put_final_norm(draft: ConfigDraft, stacks: Sequence[str], weight: str) -> None:
-    """Fill in which stacks end with a norm.
-
-    Args:
-        stacks: the stacks in the files.
-        weight: the name of a norm's gamma.
-    """
-    ending = [stack for stack in stacks if f"{stack}.norm.{weight}" in draft.raw.tensors]
+def put_final_norm(draft: ConfigDraft, stacks: Sequence[str]) -> None:
+    """Fill in which of the stacks in the files end with a norm."""
+    ending = [stack for stack in stacks if f"{stack}.norm.weight" in draft.raw.tensors]
     is_of_one = len(stacks) == 2 and len(ending) == 1
     draft.put(
         "final_norm", ending[0] if is_of_one else bool(ending), "shapes", "whether a stack ends with a norm"
@@ -87,6 +102,15 @@ def ask_activation(
     draft.ask("activation", "Which activation does the feed-forward have?", why, labels)
 
 
+def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:
+    """Ask for the activation, the family's usual one first."""
+    labels = {usual: _USUAL_ACTIVATIONS[usual]} | _USUAL_ACTIVATIONS
+    why = (
+        "It is in config.json and not stored with the weights. With a wrong one nearly all numbers are wrong."
+    )
+    ask_activation(draft, labels, why)
+
+
 def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
     """Ask whether encoder layers belong to a decoder-only model."""
     return bool(
@@ -99,31 +123,6 @@ def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
             likely=likely,
         )
     )
-
-
-def ask_score_width(draft: ConfigDraft, labels: Mapping[str, str], where: str) -> None:
-    """Ask which width's square root divides the scores.
-
-    Args:
-        draft: with d_model.
-        labels: "head" and "model" -> text for the user, the likeliest first.
-        where: a sentence on where to look.
-    """
-    width = draft.ask(
-        "scores_divided_by",
-        "By the square root of which width are the scores divided?",
-        f"It is written in the program and not stored. {where} With the wrong one all attention is sharper "
-        "or flatter than it was trained.",
-        labels,
-    )
-    scale = True if width == "head" else draft["d_model"] ** -0.5
-    put_answered(draft, "scores_divided_by", attention_scale=scale)
-
-
-def put_answered(draft: ConfigDraft, question: str, **values: Any) -> None:
-    """Fill in values that follow from a question's answer, with the same source."""
-    for name, value in values.items():
-        draft.put(name, value, draft.settings[question].source, f"{question}, above")
 
 
 def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:

@@ -14,10 +14,6 @@ from transformer.checkpoints.importing.layout.conditions import chosen, holds
 from transformer.checkpoints.importing.layout.derived import Derived
 from transformer.checkpoints.importing.layout.file import Layout, overlaid
 from transformer.checkpoints.importing.layout.groups import GROUPS
-from transformer.checkpoints.importing.layout.hugging_face import (
-    ACTIVATIONS,
-    ask_usual_activation,
-)
 from transformer.checkpoints.importing.layout.plain_yaml import plain
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
@@ -207,7 +203,7 @@ class Reading:
     def _choice(self, name: str, key: str, spec: Mapping[str, Any], config: ForeignConfig) -> Any:
         choices = spec.get("choices", {})
         if name == "activation":
-            return config.choice(key, {**ACTIVATIONS, **choices}, spec.get("default"))
+            return config.choice(key, {**questions.ACTIVATIONS, **choices}, spec.get("default"))
         told = config.get(key, spec.get("default"))
         if str(told).lower() not in choices:
             raise CheckpointError(
@@ -271,15 +267,23 @@ class Reading:
             return
         values = spec["ask"] if isinstance(spec["ask"], list) else [spec["ask"]]
         asks: Mapping[str, Callable[[], object]] = {
-            "activation": lambda: ask_usual_activation(draft, ACTIVATIONS[values[0]]),
+            "activation": lambda: questions.ask_usual_activation(draft, questions.ACTIVATIONS[values[0]]),
             "norm_position": lambda: questions.ask_norm_position(draft),
             "norm_eps": lambda: questions.ask_norm_eps(draft, *values),
             "embedding_scale": lambda: questions.ask_embedding_scale(draft, likely=values[0]),
             "max_len": lambda: rotary_questions.ask_length(draft, *values),
             "pad_id": lambda: questions.ask_pad_id(draft, self.derived.embedding() or None, usual=values[0]),
         }
-        if name not in asks or not values or (name == "activation" and values[0] not in ACTIVATIONS):
-            known = f" one of {', '.join(ACTIVATIONS)}" if name == "activation" else " question and answers"
+        if (
+            name not in asks
+            or not values
+            or (name == "activation" and values[0] not in questions.ACTIVATIONS)
+        ):
+            known = (
+                f" one of {', '.join(questions.ACTIVATIONS)}"
+                if name == "activation"
+                else " question and answers"
+            )
             raise CheckpointError(f"{self.layout.what}: {name} needs{known}.")
         asks[name]()
 

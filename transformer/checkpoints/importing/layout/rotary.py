@@ -2,59 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
+from transformer.checkpoints.importing.layout.derived import Settings
 from transformer.errors import CheckpointError, shown
 
 UNSTRETCHED = ("default", "dynamic")
 """Dynamic stretching affects only texts longer than max_position_embeddings, which is our max_len."""
 
 
-class Names(NamedTuple):
-    """A family's names and defaults for the base and the rotated part of a head.
-
-    Attributes:
-        usual_base: default of the base.
-        usual_part: default share of each head that is rotated; 0 for a family that rotates whole heads.
-        base: the base's attribute in config.json.
-        part: the rotated share's attribute in config.json.
-        entry: key in rope_parameters, if each type of layer has its own; empty if all layers share one.
-    """
-
-    usual_base: float = 10_000.0
-    usual_part: float = 0.0
-    base: str = "rope_theta"
-    part: str = "partial_rotary_factor"
-    entry: str = ""
-
-
-def put_rotary(draft: ConfigDraft, config: ForeignConfig, names: Names) -> None:
+def put_rotation(reading: Settings, spec: Mapping[str, Any]) -> None:
     """Fill in position_base, how much of each head is rotated, and how wavelengths are stretched.
 
-    Needs d_head.
+    `spec` has the usual base and rotated share (base; part, if the family rotates parts of heads) and their
+    attributes in config.json (base_key, part_key); the key in rope_parameters, if each type of layer has its
+    own (entry); and the bases to choose from without config.json, with texts for the user (bases).
 
     Raises:
         CheckpointError: for a kind of stretching that Headlight's model does not have.
     """
-    rope = _rope(config, names)
-    draft.configured("position_base", rope.number("rope_theta", names.usual_base), names.base)
-    _put_part(draft, rope, names)
-    put_stretch(draft, rope, config.integer("max_position_embeddings", 2048))
+    draft, config = reading.draft, reading.draft.config
+    reading.get("d_head")
+    if "d_head" not in draft.settings:
+        d_head = reading.get("d_model") // max(1, reading.get("n_heads"))
+        draft.put("d_head", d_head, "shapes", "d_model over n_heads")
+    dims = reading.get("rotary_dims") if "rotary_dims" in reading.layout.config else None
+    usual, part = float(spec.get("base", 10_000.0)), 0.0 if dims else spec.get("part", 0.0)
+    if config is None:
+        _ask_base(reading, usual, spec.get("bases", {}))
+        if part:
+            _ask_rotary_dims(draft, round(1 / part))
+        return
+    base_key = spec.get("base_key", "rope_theta")
+    part_key = spec.get("part_key", "partial_rotary_factor")
+    rope = _rope(config, base_key, part_key, spec.get("entry", ""))
+    draft.configured("position_base", rope.number("rope_theta", usual), base_key)
+    _put_part(draft, rope, part, part_key)
+    _put_stretch(draft, rope, config.integer("max_position_embeddings", 2048))
 
 
-def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
-    """Fill in how wavelengths are stretched, if they are.
+def _ask_base(reading: Settings, usual: float, bases: Mapping[str, Any]) -> None:
+    if not bases:
+        reading.draft.layout(reading.layout.every, position_base=usual)
+        return
+    reading.draft.ask(
+        "position_base",
+        "What is the base of the rotary positions (rope_theta)?",
+        "The angles are computed and not stored.",
+        {float(base): str(label) for base, label in bases.items()},
+    )
 
-    Args:
-        draft: to be filled in.
-        rope: the settings of the rotation.
-        max_positions: the longest text.
 
-    Raises:
-        CheckpointError: for a kind of stretching that Headlight's model does not have.
-    """
+def _put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> None:
     kind = rope.get("rope_type", "default")
     if kind in UNSTRETCHED:
         return
@@ -68,7 +70,7 @@ def put_stretch(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> 
         _put_range(draft, rope, max_positions)
 
 
-def ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
+def _ask_rotary_dims(draft: ConfigDraft, usual_part: int) -> None:
     """Ask how much of each head is rotated. Needs d_head.
 
     Args:
@@ -109,19 +111,19 @@ def _put_range(draft: ConfigDraft, rope: ForeignConfig, max_positions: int) -> N
     draft.put("stretch_full", trained / rare, "config", why.format("low"))
 
 
-def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
+def _rope(config: ForeignConfig, base_key: str, part_key: str, entry: str) -> ForeignConfig:
     """The settings of the rotation, from all the places used by versions of transformers."""
     told: dict[str, Any] = {
-        "rope_theta": config.get(names.base),
-        "partial_rotary_factor": config.get(names.part),
+        "rope_theta": config.get(base_key),
+        "partial_rotary_factor": config.get(part_key),
     }
     for name in ("rope_parameters", "rope_scaling"):
         parameters = config.get(name, {})
         if not isinstance(parameters, dict):
             raise CheckpointError(f"config.json says {name} {shown(parameters)}: it must be an object.")
         nested = any(isinstance(value, dict) for value in parameters.values())
-        if nested and names.entry:
-            parameters = parameters.get(names.entry) or {}
+        if nested and entry:
+            parameters = parameters.get(entry) or {}
         elif nested:
             raise CheckpointError(
                 f"config.json says {name} {shown(parameters)}: this family has one rotation for all layers."
@@ -131,28 +133,27 @@ def _rope(config: ForeignConfig, names: Names) -> ForeignConfig:
     return ForeignConfig(told)
 
 
-def _put_part(draft: ConfigDraft, rope: ForeignConfig, names: Names) -> None:
+def _put_part(draft: ConfigDraft, rope: ForeignConfig, usual: float, key: str) -> None:
     """Fill in how many numbers of each head are rotated.
 
     Raises:
         CheckpointError: for partly rotated heads in a family that rotates whole ones.
     """
-    part = rope.number("partial_rotary_factor", names.usual_part or 1.0)
-    if not names.usual_part and part != 1:
+    part = rope.number("partial_rotary_factor", usual or 1.0)
+    if not usual and part != 1:
         raise CheckpointError(
             f"config.json says that {shown(part)} of each head is rotated: this family has no partly rotated "
             "heads."
         )
     if not 0 < part <= 1:
         raise CheckpointError(
-            f"config.json says {names.part} {shown(part)}: it must be a share of each head, "
-            "above 0 and at most 1."
+            f"config.json says {key} {shown(part)}: it must be a share of each head, above 0 and at most 1."
         )
     turned = int(draft["d_head"] * part)
     if not turned:
         raise CheckpointError(
-            f"config.json says {names.part} {shown(part)}, which rounds to none of the {draft['d_head']} "
+            f"config.json says {key} {shown(part)}, which rounds to none of the {draft['d_head']} "
             "numbers of a head. Copy the complete file."
         )
     if part < 1:
-        draft.configured("rotary_dims", turned, f"{names.part}, of {draft['d_head']}")
+        draft.configured("rotary_dims", turned, f"{key}, of {draft['d_head']}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
 from transformer.errors import CheckpointError, shown
 
@@ -65,17 +63,6 @@ def _possible_heads(q_rows: int, k_rows: int) -> list[int]:
             "width, which rotary positions need: export the whole model again, with its configuration."
         )
     return possible
-
-
-def ask_base(draft: ConfigDraft, labels: Mapping[float, str], likely: float | None = None) -> None:
-    """Ask for the base of the rotation; `labels` and `likely` as in `ConfigDraft.ask`."""
-    draft.ask(
-        "position_base",
-        "What is the base of the rotary positions (rope_theta)?",
-        "The angles are computed and not stored.",
-        labels,
-        likely=likely,
-    )
 
 
 def ask_length(draft: ConfigDraft, *likely: int) -> None:

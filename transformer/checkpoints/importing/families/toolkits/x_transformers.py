@@ -238,18 +238,15 @@ def _read_generator(draft: ConfigDraft, n_decoder_layers: int) -> None:
 
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Norms may lack beta, and in attention at most the output matrix has a bias."""
-    table: dict[str, StandIn] = {}
-    for stack in ("encoder", "decoder"):
-        layer = f"{stack}.layers.{{}}."
-        for sublayer in ("self_attn", "cross_attn", "feed_forward"):
-            table |= {f"{layer}{sublayer}_norm.beta": "zeros", f"{layer}{sublayer}_post_norm.beta": "zeros"}
-            if sublayer != "feed_forward":
-                table |= {f"{layer}{sublayer}.w_{m}.bias": "zeros" for m in "qkv"}
-        table[f"{stack}.final_norm.beta"] = "zeros"
+    ours = [name for into in _LAYOUT.names.values() for name in into.names]
     has_beta = any(name.endswith("norm.beta") for name in raw.tensors)
-    return {name: kind for name, kind in table.items() if not (has_beta and name.endswith("beta"))} | {
-        f"{side}_embedding.norm.beta": "zeros" for side in ("src", "tgt")
-    }
+    zeros = [name for name in ours if name.endswith("embedding.norm.beta" if has_beta else ".beta")]
+    zeros += [
+        name.replace("weight", "bias")
+        for name in ours
+        if name.endswith(("w_q.weight", "w_k.weight", "w_v.weight"))
+    ]
+    return dict.fromkeys(zeros, "zeros")
 
 
 FAMILY = Family(

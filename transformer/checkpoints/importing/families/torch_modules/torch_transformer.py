@@ -45,7 +45,7 @@ def read_config(draft: ConfigDraft) -> None:
     draft.ask_heads(USUAL_HEADS)
     questions.ask_norm_position(draft)
     questions.ask_activation(draft)
-    questions.put_final_norm(draft, [side for side, depth in depths.items() if depth], "weight")
+    questions.put_final_norm(draft, [side for side, depth in depths.items() if depth])
     has_embedding_norm = any(f"{side}_norm.weight" in raw.tensors for side in ("src", "tgt"))
     draft.put("embedding_norm", has_embedding_norm, "shapes", "whether a norm follows the embeddings")
     questions.ask_norm_eps(draft, 1e-5, 1e-6)
@@ -88,42 +88,22 @@ def _read_depths(draft: ConfigDraft, n_encoder: int, n_decoder: int) -> None:
     draft.put("n_decoder_layers", n_decoder, "shapes", "layers of the stack")
 
 
+_KINDS: Mapping[str, StandIn] = {"weight": "drawn", "bias": "zeros", "gamma": "ones", "beta": "zeros"}
+
+
 def stand_ins(raw: RawCheckpoint) -> Mapping[str, StandIn]:
     """Embeddings of a bare stack, the encoder of a bare decoder, and beta if norms have no bias."""
-    table: dict[str, StandIn] = {"src_embedding.weight": "drawn", "tgt_embedding.weight": "drawn"}
-    if not any(name.startswith("encoder.layers.") for name in raw.tensors):
-        table |= _STAND_IN_ENCODER
-    if not any(name.endswith(".in_proj_bias") for name in raw.tensors):
-        table |= _STAND_IN_BETAS
-    return table
+    kinds = {ours: _KINDS[ours.rpartition(".")[2]] for into in NAMES.values() for ours in into.names}
+    lacks_encoder = not any(name.startswith("encoder.layers.") for name in raw.tensors)
+    lacks_betas = not any(name.endswith(".in_proj_bias") for name in raw.tensors)
+    return {
+        ours: kind
+        for ours, kind in kinds.items()
+        if ours.endswith("embedding.weight")
+        or (lacks_encoder and ours.startswith("encoder."))
+        or (lacks_betas and ours.endswith(".beta"))
+    }
 
-
-_NORMS = (
-    "encoder.layers.{}.self_attn_norm",
-    "encoder.layers.{}.feed_forward_norm",
-    "encoder.final_norm",
-    "decoder.layers.{}.self_attn_norm",
-    "decoder.layers.{}.cross_attn_norm",
-    "decoder.layers.{}.feed_forward_norm",
-    "decoder.final_norm",
-    "src_embedding.norm",
-    "tgt_embedding.norm",
-)
-_STAND_IN_BETAS: dict[str, StandIn] = {f"{norm}.beta": "zeros" for norm in _NORMS}
-_ENCODER_MATRICES = (
-    "self_attn.w_q",
-    "self_attn.w_k",
-    "self_attn.w_v",
-    "self_attn.w_o",
-    "feed_forward.w_1",
-    "feed_forward.w_2",
-)
-_STAND_IN_ENCODER: dict[str, StandIn] = {
-    **{f"encoder.layers.{{}}.{matrix}.weight": "drawn" for matrix in _ENCODER_MATRICES},
-    **{f"encoder.layers.{{}}.{matrix}.bias": "zeros" for matrix in _ENCODER_MATRICES},
-    **{f"{norm}.gamma": "ones" for norm in _NORMS[:3]},
-    **{f"{norm}.beta": "zeros" for norm in _NORMS[:3]},
-}
 
 FAMILY = Family(
     name="torch_transformer",
