@@ -128,37 +128,18 @@ def test_old_files(tmp_path: Path) -> None:
     assert "norm_position" in compared(tmp_path, theirs).asked
 
 
-ARGS = {
-    "arch": "transformer_iwslt_de_en", "activation_fn": "relu", "no_scale_embedding": False,
-    "max_source_positions": 512, "max_target_positions": 300, "share_all_embeddings": False,
+STACK = {"embed_dim": D_MODEL, "ffn_embed_dim": D_FF, "attention_heads": HEADS, "normalize_before": False}
+SHARED = {"activation_fn": "relu", "max_source_positions": 512, "max_target_positions": 300}
+ARGS = SHARED | {
+    "arch": "transformer_iwslt_de_en", "no_scale_embedding": False, "share_all_embeddings": False,
     "no_token_positional_embeddings": False,
     **{
         f"{stack}_{name}": value
         for stack in ("encoder", "decoder")
-        for name, value in {
-            "embed_dim": D_MODEL, "ffn_embed_dim": D_FF, "layers": 2, "attention_heads": HEADS,
-            "normalize_before": False, "learned_pos": False,
-        }.items()
+        for name, value in (STACK | {"layers": 2, "learned_pos": False}).items()
     },
 }  # fmt: skip
-IN_LEVELS = {
-    "_name": "transformer",
-    "activation_fn": "relu",
-    "max_source_positions": 512,
-    "max_target_positions": 300,
-    "encoder": {
-        "embed_dim": D_MODEL,
-        "ffn_embed_dim": D_FF,
-        "attention_heads": HEADS,
-        "normalize_before": False,
-    },
-    "decoder": {
-        "embed_dim": D_MODEL,
-        "ffn_embed_dim": D_FF,
-        "attention_heads": HEADS,
-        "normalize_before": False,
-    },
-}
+IN_LEVELS = SHARED | {"_name": "transformer", "encoder": STACK, "decoder": STACK}
 
 
 def raw_with(folder: Path, state_dict: Weights, **extras: Any) -> RawCheckpoint:
