@@ -53,6 +53,7 @@ class Layout:
     Attributes:
         name: of the file.
         what: what messages call the file.
+        like: the layout that it starts from; empty for none.
         label: the name that users see.
         every: its models in words ("every GPT-J"), for the report.
         recognise: conditions on a checkpoint, as in `conditions`.
@@ -71,6 +72,7 @@ class Layout:
     name: str
     what: str
     trusted: bool = False
+    like: str = ""
     label: str = ""
     every: str = ""
     trait: str = ""
@@ -114,8 +116,12 @@ def read_layout(text: str, name: str, what: str, shipped: Shipped, *, trusted: b
     if "like" in sections:
         like = sections.pop("like")
         start = shipped(reader.text(like, "like"), reader, like)
-        start = replace(start, name=name, what=what, trusted=trusted)
+        start = replace(start, name=name, what=what, trusted=trusted, like=start.name)
     layout = reader.layout(start, sections)
+    if not layout.names and "names" in sections:
+        raise CheckpointError(
+            f"{what} has nothing under names: complete the lines that begin with #, and remove the sign."
+        )
     if not layout.names:
         raise CheckpointError(f"{what} has no section names: it says which of our weights each tensor is.")
     return layout

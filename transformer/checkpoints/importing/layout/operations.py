@@ -41,6 +41,11 @@ class Stored:
             tensors = OPERATIONS[name](tensors, self.names, config, argument)
         return tensors
 
+    @property
+    def keeps_rows(self) -> bool:
+        """True if rows stay where they are."""
+        return not {"take_rows", "without_first_rows", "scaled"} & {name for name, _ in self.steps}
+
     def n_heads(self, stored: tuple[int, ...], d_model: int) -> int:
         """The number of heads by the shape of a stored matrix of queries; 0 if that doesn't tell."""
         operations = {name for name, _ in self.steps}

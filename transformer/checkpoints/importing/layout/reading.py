@@ -23,7 +23,7 @@ _SIZES = frozenset(
     ("d_model", "d_ff", "src_vocab_size", "tgt_vocab_size", "max_len", "n_segments", "d_embedding")
 )
 _LAYERS = frozenset(("n_encoder_layers", "n_decoder_layers"))
-_USUAL = ("attention_scale", "logits_scale", "merge_heads", "position_base")
+_USUAL = ("logits_scale", "merge_heads")
 """Settings that no tensor reveals and models rarely change: reported, not asked."""
 
 

@@ -28,6 +28,7 @@ from transformer.checkpoints.opening import open_checkpoint
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
+from transformer.model.positions import sinusoidal_encoding
 
 DOCUMENT = Path("docs/checkpoints.md")
 D, HEADS, D_FF, VOCAB, LENGTH, DEPTH = 44, 4, 37, 61, 19, 3
@@ -102,7 +103,8 @@ def test_the_documented_example_computes_the_same_numbers(tmp_path: Path, as_jso
     if as_json:  # with tabs, as some programs write YAML
         text = json.dumps(as_plain(text), indent="\t")
     ours, report = imported(mapped(tmp_path, text, **theirs.state_dict()), {"pad_id": -1})
-    assert {question.name for question in report.questions} == {"norm", "norm_eps", "pad_id"}
+    unsaid = {"norm", "norm_eps", "pad_id", "attention_scale", "parallel_residual"}
+    assert {question.name for question in report.questions} == unsaid
     assert [key.name for key in report.keys.unused] == ["mask"]
     ids = random_ids(VOCAB, 2, 7)
     with torch.no_grad():
@@ -180,6 +182,7 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
         "norm_eps",
         "activation",
         "embedding_scale",
+        "attention_scale",
         "pad_id",
     }
     assert (report.config.n_heads, report.config.d_model, report.config.max_len) == (4, D, LENGTH)
@@ -255,3 +258,24 @@ def refusal_of(raw: RawCheckpoint) -> str:
 def test_every_example_of_the_documentation_is_valid(tmp_path: Path, example: str) -> None:
     text = example if "names:" in example else f"names: {{words.weight: tgt_embedding.weight}}\n{example}"
     assert described_by_user(mapped(tmp_path, text)) is not None
+
+
+def test_a_table_whose_rows_are_moved_is_used_as_stored_though_it_holds_sinusoids(tmp_path: Path) -> None:
+    """The rows that are added aren't the sinusoids of their positions."""
+    theirs = Gpt()
+    table = sinusoidal_encoding(LENGTH, D)
+    theirs.load_state_dict(theirs.state_dict() | {"places.weight": table})
+    moved = "{to: tgt_embedding.positions.weight, by: {take_rows: ['1:', 0]}}"
+    text = documented().replace("places.weight: tgt_embedding.positions.weight", f"places.weight: {moved}")
+    ours, report = imported(mapped(tmp_path, text, **theirs.state_dict()))
+    assert report.config.positions == "learned"
+    assert torch.equal(ours.state_dict()["tgt_embedding.positions.weight"], table.roll(-1, 0))
+
+
+def test_the_base_of_a_rotation_and_its_pairs_are_asked_about(tmp_path: Path) -> None:
+    text = re.sub("  places.*\n", "", documented()).replace("n_heads: 4", "positions: rotary\n  n_heads: 2")
+    state_dict = Gpt().state_dict()
+    del state_dict["places.weight"]
+    report = plan_import(mapped(tmp_path, text, **state_dict), {}).report
+    assert "position_base" in [question.name for question in report.questions]
+    assert any("pairs_apart" in note for note in report.notes)
