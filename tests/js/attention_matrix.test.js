@@ -249,3 +249,19 @@ test("no spreadsheet reads a token as a formula, and no token breaks a row", () 
     '"a,b","say ""x""",-1.5\r\n\'=2,"c\nd",0\r\n',
   );
 });
+
+test("the name of the sums has room next to short tokens and takes none next to long ones", () => {
+  const left = (/** @type {string} */ token, /** @type {string | null} */ title) => {
+    const tokens = [token, token];
+    const numbers = /** @type {[number[], number[]]} */ ([upTo(2), upTo(2)]);
+    const whole = { width: 900, tallest: 800, below: title ? 46 : 0, beside: 0 };
+    return new MatrixLayout(
+      { queries: tokens, keys: tokens, numbers, sums: title ? { title } : null },
+      whole,
+      widthOf,
+    ).left;
+  };
+  assert.ok(left("5", "received") >= widthOf("received"));
+  assert.ok(left("5", null) < widthOf("received"));
+  assert.equal(left("grattacielo", "received"), left("grattacielo", null));
+});

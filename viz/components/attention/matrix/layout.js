@@ -4,7 +4,7 @@
 import { clamp } from "../../shared/numbers.js";
 
 /** @typedef {[query: number, key: number]} Cell the row after the last holds the columns' sums, the column after the last the rows' */
-/** @typedef {{queries: string[], keys: string[], numbers: [number[], number[]]}} Tokens */
+/** @typedef {{queries: string[], keys: string[], numbers: [number[], number[]], sums?: {title: string} | null}} Tokens */
 /** @typedef {[x: number, y: number]} Point */
 
 /**
@@ -18,6 +18,8 @@ import { clamp } from "../../shared/numbers.js";
 
 export const FONT = 15;
 export const SMALL = 14;
+/** Left and right of the name of the columns' sums. */
+export const TITLE_GAPS = 14;
 export const SLANT = -Math.PI / 4;
 /** In pixels; `numbered`: the least width and height for numbers with two decimals. */
 export const CELL = { smallest: 4, largest: 96, fitted: 48, labelled: 18, numbered: [36, 17] };
@@ -62,7 +64,7 @@ export class MatrixLayout {
    * @param {Room} room
    * @param {(text: string) => number} widthOf a text in the font of the labels
    */
-  constructor({ queries, keys, numbers }, room, widthOf) {
+  constructor({ queries, keys, numbers, sums }, room, widthOf) {
     this.counts = [queries.length, keys.length];
     this.room = room;
     const limit = Math.min(LABEL_LIMIT, room.width * 0.28);
@@ -71,7 +73,8 @@ export class MatrixLayout {
     this.limit = all.some((widths) => widths.some((width) => width > limit)) ? limit : Infinity;
     const [queryWidths, keyWidths] = all.map((widths) => widths.map((width) => Math.min(limit, width)));
     this.digits = widthOf(String(Math.max(...numbers.map((own) => own[own.length - 1]))));
-    this.left = Math.ceil(24 + BOLD * Math.max(...queryWidths) + 10 + this.digits + 8);
+    const titled = sums ? TITLE_GAPS + (widthOf(sums.title) * SMALL) / FONT : 0;
+    this.left = Math.ceil(Math.max(titled, 24 + BOLD * Math.max(...queryWidths) + 10 + this.digits + 8));
     this.keyWidths = keyWidths;
     this.keyWidth = Math.max(...this.keyWidths);
   }

@@ -138,7 +138,10 @@ export class MatrixView extends CanvasView {
     const room = this.room();
     const look = {
       cells: [data.values, data.closed, data.colors, data.kind, String(data.range)],
-      labels: [data.queries, data.keys, data.numbers, Object.values(room).join(), document.fonts.status],
+      labels: [
+        ...[data.queries, data.keys, data.numbers, data.sums?.title],
+        ...[Object.values(room).join(), document.fonts.status],
+      ],
       rest: [data.axis, data.sums?.columns, data.sums?.reach, sharpnessOf(this.layers.canvas)],
     };
     const isNew = (/** @type {keyof typeof look} */ part) => !painted || !areSame(painted[part], look[part]);

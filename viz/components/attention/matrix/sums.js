@@ -4,7 +4,7 @@
 import { clipped, fillBox, write } from "../../shared/canvas.js";
 import { stopsOf } from "../../shared/color.js";
 import { fixed, format } from "../../shared/numbers.js";
-import { SMALL } from "./layout.js";
+import { SMALL, TITLE_GAPS } from "./layout.js";
 
 /** @typedef {import("./paint.js").Scene} Scene */
 
@@ -62,7 +62,8 @@ function paintColumns(scene, { columns, reach, title }) {
   const [, , first, last] = at.visible(scroll, view);
   fillBox(pen, colors.background, [0, bottom, view[0], BELOW + 4]);
   const ink = { font: font(SMALL), color: colors.muted };
-  write(pen, title, [at.left - 8, bottom + 6 + BAR / 2], { ...ink, align: "right", limit: at.left - 14 });
+  const limit = at.left - TITLE_GAPS;
+  write(pen, title, [at.left - 8, bottom + 6 + BAR / 2], { ...ink, align: "right", limit });
   pen.font = ink.font;
   const fits = columns.every((total) => pen.measureText(fixed(total, 2)).width <= at.wide - 2);
   const tall = fits ? BAR : BAR + NUMBER;
