@@ -38,8 +38,9 @@ def key_findings(keys: KeyReport, n_tensors: int) -> list[Finding]:
             "problem",
             "Tensors of another shape",
             "These weights don't fit the sizes that the rest of the files tells: the model can't be run.",
-            "Weights and config.json belong to two different models, a size was answered that is not this "
-            "model's, or its layers differ in width from each other, which Headlight's model has none of.",
+            "A tensor was led to a weight that it isn't, weights and config.json belong to two different "
+            "models, a size was answered that is not this model's, or its layers differ in width from each "
+            "other, which Headlight's model has none of.",
         ),
         *_misfits(
             keys.unexpected,
