@@ -161,6 +161,13 @@ def test_an_encoder_alone_has_one_side_and_no_causal_mask() -> None:
     assert figure(app, "batch_source")
 
 
+def test_an_encoder_with_windows_is_not_said_to_close_padding_only() -> None:
+    said = texts(opened("local", "masks", batch=BATCH))
+    assert "forwards and backwards; padding is closed." in said
+    assert "closes keys 2 or more positions away in layer 2" in said
+    assert ", so only padding is closed" in texts(opened("masked", "masks", batch=BATCH))
+
+
 NORM_POSITIONS = {
     "rotary": "the final norm brings it back",
     "output_norms": "norms the **output** of each sublayer",

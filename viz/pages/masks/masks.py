@@ -70,7 +70,10 @@ def mask_section(batch: BatchRun) -> None:
 def _what(attention: Attention, *, has_two_stacks: bool, has_padding: bool, windows: Sequence[int]) -> str:
     decoder = "The decoder's input" if has_two_stacks else "A token"
     rule, padding = {
-        "encoder": ("The encoder may look forwards and backwards", ", so only padding is closed"),
+        "encoder": (
+            "The encoder may look forwards and backwards",
+            "; padding is closed" if any(windows) else ", so only padding is closed",
+        ),
         "decoder": (f"{decoder} may look at itself and what came before", "; padding is closed too"),
         "cross": (
             "The decoder may look at every token of the source, which is complete before it starts to write",
