@@ -116,14 +116,15 @@ class CheckpointSlot:
             CheckpointError: they can't be opened; the current checkpoint stays open.
         """
         folder = tempfile.TemporaryDirectory(prefix="headlight-upload-", ignore_cleanup_errors=True)
+        place = Path(folder.name) / "uploaded folder"  # the name that errors give it
         try:
-            path = _store(uploads, Path(folder.name))
+            place.mkdir()
+            path = _store(uploads, place)
             imported = open_checkpoint(path, mapping=mapping, limits=UPLOAD_LIMITS)
         except BaseException:
             folder.cleanup()
             raise
-        label = path.name if path.is_file() else "uploaded folder"
-        return self._put(OpenedCheckpoint(label, path, {}, imported, mapping, folder))
+        return self._put(OpenedCheckpoint(path.name, path, {}, imported, mapping, folder))
 
     def answer(self, answers: Mapping[str, Any]) -> OpenedCheckpoint:
         """Reopen the checkpoint with these answers to its open questions.

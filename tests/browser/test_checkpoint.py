@@ -43,7 +43,7 @@ def open_path(page: Page, path: Path) -> None:
 
 def stored(name: str) -> list[Path]:
     """Uploads of this name on the server."""
-    return list(Path(tempfile.gettempdir()).glob(f"headlight-upload-*/{name}"))
+    return list(Path(tempfile.gettempdir()).glob(f"headlight-upload-*/*/{name}"))
 
 
 def block(page: Page, label: str) -> Locator:

@@ -33,11 +33,12 @@ def slot() -> CheckpointSlot:
         (["picture.png", "README"], "Choose a file of weights"),
         ([], "Choose a file of weights"),
         (["one.pt"], "one.pt is neither safetensors nor"),
+        (["config.json"], "^uploaded folder holds a configuration and no weights"),
     ],
 )
 def test_what_is_refused_leaves_nothing(uploads: Path, names: list[str], message: str) -> None:
     with pytest.raises(CheckpointError, match=message):
-        slot().open_uploads((name, b"x") for name in names)
+        slot().open_uploads((name, b"{}" if name.endswith("json") else b"x") for name in names)
     assert not list(uploads.iterdir())
 
 
@@ -45,7 +46,7 @@ def test_what_is_refused_leaves_nothing(uploads: Path, names: list[str], message
 def test_a_name_is_no_path(uploads: Path, tmp_path: Path, name: str) -> None:
     opened = slot().open_uploads([(name, torch_file(tmp_path / "x.pt").read_bytes())])
     assert opened.label == "mine.pt"
-    assert opened.path.parent.parent == uploads
+    assert opened.path.parent.parent.parent == uploads
     assert opened.imported.loaded is not None
 
 
@@ -56,7 +57,7 @@ def test_one_takes_the_place_of_the_other(uploads: Path, tmp_path: Path) -> None
     first = mine.open_uploads([("first.pt", content)])
     second = mine.open_uploads([("second.pt", content)])
     assert forgotten == [first.name]
-    assert [path.name for path in uploads.glob("headlight-upload-*/*")] == ["second.pt"]
+    assert [path.name for path in uploads.glob("headlight-upload-*/*/*")] == ["second.pt"]
     with pytest.raises(CheckpointError, match="no longer open"):
         mine.own(first.name)
     assert mine.own(second.name) is second

@@ -241,7 +241,7 @@ def test_files_are_uploaded_and_removed_when_closed(tmp_path: Path, monkeypatch:
     app = start(UPLOAD)
     upload(app, torch_file(tmp_path / "mine.pt"))
     assert "Open: mine.pt" in texts(app)
-    stored = list(kept.glob("headlight-upload-*/*"))
+    stored = list(kept.glob("headlight-upload-*/*/*"))
     assert [path.name for path in stored] == ["mine.pt"]
     press(app, "Close it")
     assert not list(kept.glob("headlight-upload-*"))
