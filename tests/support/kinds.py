@@ -322,6 +322,7 @@ SHIFTED: dict[str, Any] = {
     "position_offset": 2,
     "memory_padding_mask": False,
     "residual_scale": 0.5,
+    "activation": "relu_squared",
 }
 
 

@@ -61,7 +61,8 @@ class Choices:
             arXiv:1909.11942, section 3.1).
         max_len: longest sentence accepted, in tokens.
         dropout: P_drop of section 5.4, for sublayer outputs and embeddings; in training only.
-        activation: activation of the feed-forward; "gelu_tanh" is the tanh approximation of GELU.
+        activation: activation of the feed-forward; "gelu_tanh" is the tanh approximation of GELU,
+            "relu_squared" the square of ReLU (Primer, So et al. 2021, arXiv:2109.08668, section 4.2).
         gated: multiply the feed-forward's hidden values by a second projection: GEGLU, SwiGLU
             (Shazeer 2020, arXiv:2002.05202).
         n_experts: feed-forwards per layer, of which a router chooses some for each token (mixture of experts,
@@ -145,7 +146,7 @@ class Choices:
     attention_soft_cap: float = 0.0
     attention_windows: tuple[int, ...] = ()
     query_key_norm: bool | Literal["each_head", "across_heads"] = False
-    activation: Literal["relu", "gelu", "gelu_tanh", "silu"] = "relu"
+    activation: Literal["relu", "gelu", "gelu_tanh", "silu", "relu_squared"] = "relu"
     gated: bool = False
     n_experts: int = 0
     n_active_experts: int = 0

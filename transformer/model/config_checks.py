@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from transformer.model.choices import Choices
 
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "relu_squared")
 NORMS = ("layer", "rms", "layer_unbiased")
 NORM_POSITIONS = ("pre", "post", "both", "output", "none")
 POSITION_KINDS = ("sinusoidal", "learned", "relative", "alibi", "rotary", "none")

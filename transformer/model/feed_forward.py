@@ -11,11 +11,17 @@ from torch.nn import functional
 
 from transformer.model.trace import NO_TAP, Tap
 
+
+def _relu_squared(x: Tensor) -> Tensor:
+    return functional.relu(x).square()
+
+
 ACTIVATION_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
     "gelu": functional.gelu,
     "gelu_tanh": partial(functional.gelu, approximate="tanh"),
     "silu": functional.silu,
+    "relu_squared": _relu_squared,
 }
 
 

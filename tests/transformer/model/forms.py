@@ -50,7 +50,7 @@ FORMS: dict[str, dict[str, Any]] = {
     },
     "no positions": {"positions": "none", "activation": "gelu_tanh", "generator_bias": False},
     "relative and grouped, with biases": {"positions": "relative", "n_kv_heads": 1, "gated": True},
-    "normed queries and keys": {"query_key_norm": True, "n_kv_heads": 1},
+    "normed queries and keys": {"query_key_norm": True, "n_kv_heads": 1, "activation": "relu_squared"},
     "rotary, stretched, grouped, gated, rms, normed queries and keys": ROTARY,
     "rotary, with biases": {"positions": "rotary", "position_base": 100.0, "norm": "rms"},
     "hidden states": {"has_generator": False, "embedding_norm": True},

@@ -68,7 +68,7 @@ REFUSED: list[tuple[Mapping[str, object], str]] = [
     *(
         ({name: "other"}, f"{name} is 'other': choose one of {allowed}.")
         for name, allowed in (
-            ("activation", "relu, gelu, gelu_tanh, silu"),
+            ("activation", "relu, gelu, gelu_tanh, silu, relu_squared"),
             ("norm", "layer, rms, layer_unbiased"),
             ("norm_position", "pre, post, both, output, none"),
             ("positions", "sinusoidal, learned, relative, alibi, rotary, none"),

@@ -18,6 +18,7 @@ ACTIVATIONS: dict[str, Callable[[float], float]] = {
     "gelu": lambda x: x * 0.5 * (1 + math.erf(x / math.sqrt(2))),
     "gelu_tanh": lambda x: x * 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     "silu": lambda x: x / (1 + math.exp(-x)),
+    "relu_squared": lambda x: max(x, 0.0) ** 2,
 }
 
 

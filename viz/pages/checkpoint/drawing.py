@@ -35,7 +35,13 @@ _POSITIONS = {
     "none": ("no positions", "The model does not know the order of the tokens."),
 }
 _IN_ATTENTION = {"relative": ", bias by distance", "alibi": ", ALiBi", "rotary": ", rotary positions"}
-_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU (tanh)", "silu": "SiLU"}
+_ACTIVATIONS = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "silu": "SiLU",
+    "relu_squared": "squared ReLU",
+}
 
 
 def drawing(config: TransformerConfig) -> None:

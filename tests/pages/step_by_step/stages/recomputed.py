@@ -21,6 +21,7 @@ ACTIVATIONS: dict[str, Callable[[Numbers], Numbers]] = {
     "gelu": lambda x: x * (1 + ERF(x / math.sqrt(2))) / 2,
     "gelu_tanh": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
     "silu": lambda x: x / (1 + np.exp(-x)),
+    "relu_squared": lambda x: np.maximum(x, 0) ** 2,
 }
 
 

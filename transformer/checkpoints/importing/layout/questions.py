@@ -36,6 +36,7 @@ _ACTIVATIONS = {
     "gelu": "GELU",
     "gelu_tanh": "GELU, approximated by tanh",
     "silu": "SiLU (Swish)",
+    "relu_squared": "the square of ReLU",
 }
 
 
@@ -46,6 +47,7 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_fast": "gelu_tanh",
     "relu": "relu",
+    "relu2": "relu_squared",
     "silu": "silu",
     "swish": "silu",
 }
@@ -56,6 +58,7 @@ _USUAL_ACTIVATIONS = {
     "gelu_tanh": "GELU, approximated by tanh (gelu_new, gelu_pytorch_tanh)",
     "relu": "ReLU (relu)",
     "silu": "SiLU, or Swish (silu, swish)",
+    "relu_squared": "the square of ReLU (relu2)",
 }
 
 

@@ -14,12 +14,19 @@ from viz.pages.step_by_step.stages.source import assigning, tapping
 from viz.pages.step_by_step.stages.stage import CELL, COLUMN, ROW, Array, Matrix, Operand, Stage
 from viz.pages.step_by_step.stages.way import Way, biased, column, numbered, per_token
 
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+ACTIVATIONS = {
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU",
+    "silu": "SiLU",
+    "relu_squared": "squared ReLU",
+}
 ACTIVATION_NOTES = {
     "relu": "ReLU makes 0 of what is negative",
     "gelu": "GELU leaves positive numbers nearly as they are and brings negative ones close to 0",
     "gelu_tanh": "GELU, by its approximation with tanh, brings negative numbers close to 0",
     "silu": "SiLU, x times its own sigmoid, brings negative numbers close to 0",
+    "relu_squared": "Squared ReLU makes 0 of what is negative and squares what is positive",
 }
 
 
@@ -93,7 +100,7 @@ def feed_forward(way: Way, read: Matrix, path: str) -> Iterator[Stage]:
     first = "gate" if config.gated else "hidden"
     activated = way.record(f"{path}.{first}", 0)
     n_closed = float((activated <= 0).mean())
-    zero = "are 0" if config.activation == "relu" else "are 0 or less"
+    zero = "are 0" if config.activation in ("relu", "relu_squared") else "are 0 or less"
     function = ACTIVATIONS[config.activation]
     yield _widened(
         way,

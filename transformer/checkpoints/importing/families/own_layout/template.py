@@ -46,7 +46,7 @@ _CONFIG = """\
 config:
   # n_heads: 8
   # norm_position: pre    # or post, as in the paper
-  # activation: relu      # or gelu, gelu_tanh, silu
+  # activation: relu      # or gelu, gelu_tanh, silu, relu_squared
   # positions: sinusoidal # or rotary
   # embedding_scale: true # embeddings are multiplied by sqrt(d_model)
 """
