@@ -21,11 +21,13 @@ _WINDOW = "attention over a window around each token, and a few tokens that see 
 
 _NANOCHAT = "transformer.h.0.attn.c_q.weight"
 _OF_NANOCHAT = {
-    "": "norms without weights, the square of ReLU, and queries and keys normed after their rotation",
+    "resid_lambdas": "a learned factor of each layer's input (resid_lambdas)",
     "x0_lambdas": "a learned share of the embedding in each layer (x0_lambdas)",
     "value_embeds": "embeddings that are added to the values (value_embeds)",
+    "smear_gate": "a gated share of the previous token's embedding (smear_gate)",
+    "backout_lambda": "a share of a middle layer's output that is subtracted at the end (backout_lambda)",
 }
-"""Part of a tensor's name -> what models with such tensors have."""
+"""Part of a tensor's name -> what later versions of nanochat have with such tensors."""
 
 MISSING: Mapping[str, str] = {
     "bamba": _STATE_SPACE,
@@ -72,7 +74,6 @@ MISSING: Mapping[str, str] = {
     "mobilebert": "layers that are narrower inside, with several feed-forwards each",
     "mpnet": "learned positions and a relative bias at once",
     "mra": "attention in several resolutions",
-    "nanochat": _OF_NANOCHAT[""],
     "nemotron_h": _STATE_SPACE,
     "nezha": "vectors of distances inside each attention",
     "nllb-moe": _EXPERTS,
@@ -117,23 +118,21 @@ def refusal(raw: RawCheckpoint) -> str:
     kind = str(raw.json("config.json").get("model_type") or missing_by_name(raw.tensors))
     if kind in MISSING:
         described = f"The model is of type {shown(kind)}, which has {MISSING[kind]}."
-    elif _is_nanochat(raw.tensors):
-        described = f"The names are those of nanochat (karpathy/nanochat), which has {_in_nanochat(raw)}."
+    elif later := _in_later_nanochat(raw.tensors):
+        described = (
+            f"The names are those of a later version of nanochat (karpathy/nanochat), which has {later}."
+        )
     else:
         return ""
     return f"{described} Headlight's model does not compute that: choose a model of another kind."
 
 
-def _is_nanochat(names: Iterable[str]) -> bool:
+def _in_later_nanochat(names: Iterable[str]) -> str:
+    """What a later version of nanochat has that ours doesn't compute; empty for other models."""
     names = list(names)
-    return any(name.endswith(_NANOCHAT) for name in names) and not any(
-        ".ln" in name or "norm" in name for name in names
-    )
-
-
-def _in_nanochat(raw: RawCheckpoint) -> str:
-    found = (what for part, what in _OF_NANOCHAT.items() if any(part in name for name in raw.tensors))
-    return "; ".join(found)
+    if not any(name.endswith(_NANOCHAT) for name in names):
+        return ""
+    return "; ".join(what for part, what in _OF_NANOCHAT.items() if any(part in name for name in names))
 
 
 def missing_by_name(names: Iterable[str]) -> str:

@@ -105,9 +105,27 @@ def _heads_apart(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -
 
 
 def _pairs_apart(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
-    """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1).
+    """(H * d_head, ...) -> the same shape: the pairs (i, i + n / 2) of each head become (2i, 2i + 1)."""
+    return _rotated_rows(
+        tensor, name, config, lambda rows: rows.unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
+    )
 
-    The first n rows of each head are rotated; the others keep their places. Values are unchanged.
+
+def _pairs_swapped(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -> Tensor:
+    """(H * d_head, ...) -> the same shape: rows 2i and 2i + 1 of each head change places.
+
+    Rotating (a, b) by -angle is rotating (b, a) by angle.
+    """
+    return _rotated_rows(tensor, name, config, lambda rows: rows.unflatten(1, (-1, 2)).flip(2).flatten(1, 2))
+
+
+def _rotated_rows(
+    tensor: Tensor, name: str, config: TransformerConfig, reordered: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """(H * d_head, ...) -> the same shape, for queries and keys: the rotated rows of each head reordered.
+
+    The first n rows of each head are rotated; the others keep their places. `reordered` gets (H, n, ...); it does
+    not index by a list, which imports for a second on the meta device. Values are unchanged.
     """
     if not any(part in name for part in (*_QUERIES, *_KEYS)):
         return tensor
@@ -115,9 +133,9 @@ def _pairs_apart(tensor: Tensor, name: str, config: TransformerConfig, _: Any) -
 
     n_turned = config.rotary_dims or config.d_head
     heads = tensor.unflatten(0, (-1, config.d_head))  # (H, d_head, ...)
-    # Views, since indexing by a list on the meta device imports for a second.
-    pairs = heads[:, :n_turned].unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
-    turned = pairs if n_turned == config.d_head else torch.cat((pairs, heads[:, n_turned:]), dim=1)
+    turned = reordered(heads[:, :n_turned])
+    if n_turned < config.d_head:
+        turned = torch.cat((turned, heads[:, n_turned:]), dim=1)
     return turned.flatten(0, 1)
 
 
@@ -237,6 +255,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "pointwise": _each(_pointwise),
     "heads_apart": _each(_heads_apart),
     "pairs_apart": _each(_pairs_apart),
+    "pairs_swapped": _each(_pairs_swapped),
     "table_of_positions": _each(_table),
     "without_first_rows": _each(_without_first_rows),
     "take_rows": _each(_take_rows),

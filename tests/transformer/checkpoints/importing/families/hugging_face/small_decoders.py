@@ -25,6 +25,7 @@ from transformers import (
     MistralForCausalLM,
     MixtralForCausalLM,
     MptForCausalLM,
+    NanoChatForCausalLM,
     Olmo2ForCausalLM,
     Olmo3ForCausalLM,
     OlmoForCausalLM,
@@ -263,6 +264,7 @@ CASES |= {
     ),
     "mpt": (MptForCausalLM, MPT),
     "xglm": (XGLMForCausalLM, XGLM),
+    "nanochat": (NanoChatForCausalLM, LLAMA | {"rms_norm_eps": 1e-3, "final_logit_softcapping": 2.5}),
     "olmo2": (Olmo2ForCausalLM, LLAMA),
     "exaone4": (Exaone4ForCausalLM, LLAMA | {"sliding_window": 5, "layer_types": KINDS, "head_dim": 14}),
     "exaone4, without windows": (

@@ -1,4 +1,4 @@
-"""LitGPT, torchtune, MiniMind, and the models of Stanford's CS336 and of the UvA's tutorial 6."""
+"""LitGPT, torchtune, MiniMind, nanochat, and the models of Stanford's CS336 and of the UvA's tutorial 6."""
 
 from __future__ import annotations
 
@@ -65,6 +65,11 @@ MINIMIND: Rules = DECODER | {
     "self_attn_norm": "input_layernorm", "feed_forward_norm": "post_attention_layernorm",
     r"self_attn\.w_([qkvo])": r"self_attn.\1_proj", r"feed_forward\.": "mlp.", r"mlp\.router": "mlp.gate",
     r"w_1\.": "gate_proj.", r"w_2\.": "down_proj.", r"w_3\.": "up_proj.",
+}  # fmt: skip
+NANOCHAT: Rules = DECODER | {
+    "^tgt_embedding": "transformer.wte", "^layers": "transformer.h", "self_attn.w_o": "attn.c_proj",
+    r"self_attn\.w_": "attn.c_", r"feed_forward\.w_1": "mlp.c_fc", r"feed_forward\.w_2": "mlp.c_proj",
+    "^": "_orig_mod.",
 }  # fmt: skip
 
 
@@ -162,6 +167,40 @@ def minimind(*, routed: bool) -> Sample:
     return Sample("minimind", theirs, published(weights, MINIMIND), answers)
 
 
+class Nanochat(Reference):
+    """Norms without weights, squared ReLU, a rotation by negative angles before the norms, capped logits."""
+
+    def __call__(self, src: Tensor | None, tgt: Tensor | None) -> Tensor:
+        return 15 * (super().__call__(src, tgt) / 15).tanh()
+
+    def _norm(self, name: str, x: Tensor) -> Tensor:
+        if name.endswith(("q_norm", "k_norm", "post_norm")):
+            return x  # not yet rotated, or not there
+        return x / (x.square().mean(-1, keepdim=True) + torch.finfo(torch.float32).eps).sqrt()
+
+    def _rotated(self, x: Tensor) -> Tensor:
+        first, second = x.chunk(2, -1)
+        rates = 10_000 ** (-torch.arange(first.shape[-1]) / first.shape[-1])
+        angle = torch.arange(x.shape[-2])[:, None] * rates
+        turned = first * angle.cos() + second * angle.sin(), second * angle.cos() - first * angle.sin()
+        return self._norm("after the rotation", torch.cat(turned, -1))
+
+
+def nanochat(kv_heads: int) -> Sample:
+    weights = drawn(
+        d_model=DIM,
+        d_ff=4 * DIM,
+        widths=(DIM, kv_heads * D_HEAD),
+        vocabularies=(0, VOCAB),
+        depths=(0, 3),
+        without=("*.bias", "*.beta", "*.gamma"),
+    )
+    program = Program(
+        heads=HEADS, norm_first=True, activation=lambda x: x.clamp(min=0) ** 2, rotary="backwards"
+    )
+    return Sample("nanochat", Nanochat(weights, program), published(weights, NANOCHAT), {"n_heads": HEADS})
+
+
 SAMPLES: dict[str, Callable[[], Sample]] = {
     "litgpt": lambda: litgpt("qkv"),
     "litgpt, older": lambda: litgpt("attn"),
@@ -171,6 +210,8 @@ SAMPLES: dict[str, Callable[[], Sample]] = {
     "torchtune's qwen 2": lambda: torchtune("qwen 2"),
     "torchtune's qwen 3": lambda: torchtune("qwen 3"),
     "cs336": cs336,
+    "nanochat": lambda: nanochat(HEADS),
+    "nanochat with grouped heads": lambda: nanochat(2),
     "minimind": lambda: minimind(routed=False),
     "minimind with experts": lambda: minimind(routed=True),
 }

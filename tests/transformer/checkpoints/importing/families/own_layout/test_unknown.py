@@ -103,19 +103,25 @@ def test_a_list_of_unlike_entries_is_no_stack_of_layers(tmp_path: Path) -> None:
     assert [(stack.prefix, stack.depth) for stack in found.stacks] == [("1.", 2)]
 
 
-def test_nanochat_is_refused_by_what_it_computes(tmp_path: Path) -> None:
+def test_a_later_nanochat_is_refused_by_what_it_has_more(tmp_path: Path) -> None:
     names = [f"attn.c_{part}" for part in ("q", "k", "v", "proj")] + ["mlp.c_fc", "mlp.c_proj"]
-    state = {f"transformer.h.{i}.{name}.weight": torch.zeros(12, 12) for i in range(2) for name in names}
-    state |= {f"{name}.weight": torch.zeros(17, 12) for name in ("transformer.wte", "lm_head")}
-    plain = refused(tmp_path, {f"_orig_mod.{name}": tensor for name, tensor in state.items()})
-    assert "norms without weights" in plain
-    assert "square of ReLU" in plain
-    assert "value_embeds" not in plain
-    state |= {"x0_lambdas": torch.zeros(2), "value_embeds.1.weight": torch.zeros(17, 12)}
-    assert "(x0_lambdas)" in refused(tmp_path, state)
-    assert "(value_embeds)" in refused(tmp_path, state)
+    first = {f"transformer.h.{i}.{name}.weight": torch.zeros(12, 12) for i in range(2) for name in names}
+    first |= {f"{name}.weight": torch.zeros(17, 12) for name in ("transformer.wte", "lm_head")}
+    more = {
+        "resid_lambdas": torch.zeros(2),
+        "x0_lambdas": torch.zeros(2),
+        "value_embeds.1.weight": torch.zeros(17, 12),
+        "smear_gate.weight": torch.zeros(1, 7),
+        "backout_lambda": torch.zeros(1),
+    }
+    for name, tensor in more.items():
+        told = refused(tmp_path, first | {name: tensor})
+        assert re.findall(r"\((\w+)\)", told) == [name.partition(".")[0]]
+    assert re.findall(r"\((\w+)\)", refused(tmp_path, first | more)) == [
+        name.partition(".")[0] for name in more
+    ]
     normed = {f"transformer.h.{i}.ln_1.weight": torch.zeros(12) for i in range(2)}
-    assert "nanochat" not in refused(tmp_path, state | normed)
+    assert "version of nanochat" not in refused(tmp_path, first | normed)
 
 
 GATED_MLP = ("gate_proj", "up_proj", "down_proj")
