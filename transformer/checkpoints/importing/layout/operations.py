@@ -124,8 +124,8 @@ def _rotated_rows(
 ) -> Tensor:
     """(H * d_head, ...) -> the same shape, for queries and keys: the rotated rows of each head reordered.
 
-    The first n rows of each head are rotated; the others keep their places. `reordered` gets (H, n, ...); it does
-    not index by a list, which imports for a second on the meta device. Values are unchanged.
+    The first n rows of each head are rotated; the others keep their places. `reordered` gets (H, n, ...); it
+    does not index by a list, which imports for a second on the meta device. Values are unchanged.
     """
     if not any(part in name for part in (*_QUERIES, *_KEYS)):
         return tensor
