@@ -22,6 +22,14 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "tuple[int, ...]": (tuple,),
 }
 """Types of a field -> types that its value may have; all other fields are text."""
+_IN_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "None": "null",
+    "tuple[float, ...]": "a list of numbers",
+    "tuple[int, ...]": "a list of whole numbers",
+}
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "rotary": (),
     "bases_of_layers": ("base", "layers"),
@@ -130,7 +138,8 @@ class ConfigReader(SectionReader):
         value = tuple(value) if isinstance(value, list) else value
         kinds = str(_FIELDS[name]).split(" | ")
         if type(value) not in {kind for one in kinds for kind in _KINDS.get(one, (str,))}:
-            raise self.error(node, f"{name} is {shown(value)}, which is not of the type {_FIELDS[name]}")
+            wanted = " or ".join(_IN_WORDS.get(kind, "one of its names") for kind in kinds)
+            raise self.error(node, f"{name} is {shown(value)}: it must be {wanted}")
         if type(value) is int and not (1 if name == "d_model" else -1) <= value <= LARGEST_SIZE:
             raise self.error(node, f"{name} is {shown(value)}: no model can have that")
         return value

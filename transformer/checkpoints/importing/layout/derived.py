@@ -11,6 +11,7 @@ from transformer.checkpoints.importing.layout.file import Layout
 from transformer.checkpoints.importing.layout.held import Held
 from transformer.checkpoints.importing.layout.operations import Stored
 from transformer.checkpoints.importing.layout.our_names import pattern_of
+from transformer.checkpoints.importing.layout.unsaid import Unsaid
 from transformer.errors import CheckpointError, shown
 
 _SIDES = {"src": "encoder", "tgt": "decoder"}
@@ -54,21 +55,11 @@ class Derived:
             ),
             "generator_bias": lambda: self._has("generator_bias", "generator.bias"),
             "share_embeddings": self._share_embeddings,
-            "norm": self._norm,
             "tie_generator": self._generator,
             "has_generator": self._generator,
             "positions": self._positions,
             "max_len": self._max_len,
-            "activation": lambda: questions.ask_activation(draft),
-            "norm_position": self._norm_position,
-            "norm_eps": lambda: questions.ask_norm_eps(draft, 1e-5, 1e-6),
-            "embedding_scale": lambda: questions.ask_embedding_scale(
-                draft, likely=get("positions") == "sinusoidal"
-            ),
-            "attention_scale": self._attention_scale,
-            "parallel_residual": self._parallel,
-            "position_base": self._position_base,
-            "pad_id": lambda: questions.ask_pad_id(draft, None, usual=0),
+            **Unsaid(layout, draft, get, self.held).fields,
         }
 
     def fill_in(self, name: str) -> None:
@@ -274,17 +265,6 @@ class Derived:
             )
             self._put("has_generator", tied)
 
-    def _norm(self) -> None:
-        if any(name.endswith(".beta") for name in self.held.patterns):
-            labels = {"layer": "layer norm", "layer_unbiased": "layer norm by the unbiased deviation"}
-        else:
-            labels = {"rms": "RMS norm", "layer": "layer norm without beta"}
-        self.draft.ask("norm", "Which norm is it?", "Its weights look the same for all of these.", labels)
-
-    def _norm_position(self) -> None:
-        why = f"{self.layout.what} does not say (norm_position: pre or post)."
-        questions.ask_norm_position(self.draft, why=why)
-
     def _tables(self) -> list[str]:
         """Stored tables of positions, by their names in the files."""
         stored = [self.held.tensors[name][0] for name in _POSITION_TABLES if name in self.held.tensors]
@@ -306,49 +286,6 @@ class Derived:
     def _rows_are_moved(self) -> bool:
         held = [self.held.tensors[name][1].by for name in _POSITION_TABLES if name in self.held.tensors]
         return any(isinstance(by, Stored) and not by.keeps_rows for by in held)
-
-    @property
-    def _is_new(self) -> bool:
-        """True for an own layout that starts from none: what no tensor tells can't be left to a family."""
-        return not (self.layout.trusted or self.layout.like)
-
-    def _attention_scale(self) -> None:
-        if self._is_new:
-            self.draft.ask(
-                "attention_scale",
-                "Are scores divided by the square root of a head's width?",
-                f"{self.layout.what} does not say (attention_scale: true, false, or the factor itself).",
-                {True: "yes, as in the paper (section 3.2.1)", False: "no, as in T5 and GPT-Neo"},
-            )
-
-    def _parallel(self) -> None:
-        if self._is_new and self.get("norm_position") == "pre" and not self.get("n_encoder_layers"):
-            self.draft.ask(
-                "parallel_residual",
-                "Do attention and feed-forward read the same stream?",
-                f"{self.layout.what} does not say (parallel_residual: true or false).",
-                {False: "no, the feed-forward reads attention's result", True: "yes, as in GPT-J and PaLM"},
-            )
-
-    def _position_base(self) -> None:
-        if self._is_new and self.get("positions") == "rotary":
-            self.draft.ask(
-                "position_base",
-                "What is the base of the rotary positions?",
-                f"{self.layout.what} does not say (position_base). The angles are computed and not stored.",
-                {10_000.0: "10,000", 500_000.0: "500,000 (Llama 3)", 1_000_000.0: "1,000,000 (Qwen)"},
-            )
-            if not self._pairs_are_apart():
-                self.draft.note(
-                    "Neighbouring numbers of a head are rotated together. If your code rotates number i "
-                    "with number i + d_head / 2, as Hugging Face's does, add `by: pairs_apart` to "
-                    "queries and keys."
-                )
-
-    def _pairs_are_apart(self) -> bool:
-        held = self.held.tensors.get(f"{self.layer}.self_attn.w_q.weight")
-        by = None if held is None else held[1].by
-        return isinstance(by, Stored) and any(name == "pairs_apart" for name, _ in by.steps)
 
     def _max_len(self) -> None:
         kind = self.get("positions")

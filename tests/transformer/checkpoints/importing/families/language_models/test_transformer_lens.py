@@ -1,4 +1,4 @@
-"""TransformerLens' state dicts: heads apart, matrices (in, out), norms with, without and with folded weights."""
+"""TransformerLens: heads apart, matrices stored (in, out), norms with, without and with folded weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def weights(*, kv_heads: int = HEADS, gated: bool = False) -> dict[str, Tensor]:
         "ln1.w": (WIDTH,), "ln1.b": (WIDTH,), "ln2.w": (WIDTH,), "ln2.b": (WIDTH,),
         "attn.W_Q": (HEADS, WIDTH, D_HEAD), "attn.b_Q": (HEADS, D_HEAD),
         "attn.W_O": (HEADS, D_HEAD, WIDTH), "attn.b_O": (WIDTH,),
-        "mlp.W_in": (WIDTH, HIDDEN), "mlp.b_in": (HIDDEN,), "mlp.W_out": (HIDDEN, WIDTH), "mlp.b_out": (WIDTH,),
+        "mlp.W_in": (WIDTH, HIDDEN), "mlp.b_in": (HIDDEN,),
+        "mlp.W_out": (HIDDEN, WIDTH), "mlp.b_out": (WIDTH,),
     }  # fmt: skip
     fewer = "" if kv_heads == HEADS else "_"
     for part in "KV":
@@ -38,7 +39,8 @@ def weights(*, kv_heads: int = HEADS, gated: bool = False) -> dict[str, Tensor]:
         inside["mlp.W_gate"] = (WIDTH, HIDDEN)
     shapes = {f"blocks.{i}.{name}": shape for i in range(DEPTH) for name, shape in inside.items()}
     shapes |= {
-        "embed.W_E": (VOCAB, WIDTH), "pos_embed.W_pos": (LENGTH, WIDTH), "ln_final.w": (WIDTH,), "ln_final.b": (WIDTH,),
+        "embed.W_E": (VOCAB, WIDTH), "pos_embed.W_pos": (LENGTH, WIDTH),
+        "ln_final.w": (WIDTH,), "ln_final.b": (WIDTH,),
         "unembed.W_U": (WIDTH, VOCAB), "unembed.b_U": (VOCAB,),
     }  # fmt: skip
     generator = torch.Generator().manual_seed(7)
