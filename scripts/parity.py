@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.layout.shipped import layout, names
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "checkpoints.md"
@@ -23,7 +24,11 @@ BEGIN, END = "<!-- made by `make parity`: begin -->\n", "<!-- made by `make pari
 _HEAD = "| Layout | What is asked | Logits, hidden states | Attention |\n| --- | --- | --- | --- |\n"
 
 
-FOREIGN = tuple(family for family in FAMILIES if family.renames)
+def _is_always_refused(name: str) -> bool:
+    return name in names() and any(not when for when, _ in layout(name).refuse)
+
+
+FOREIGN = tuple(family for family in FAMILIES if family.renames and not _is_always_refused(family.name))
 """All families except our own, which opens bit for bit, and those that are always refused."""
 
 

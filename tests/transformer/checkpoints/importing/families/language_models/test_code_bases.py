@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tests.transformer.checkpoints.importing.families.figures import FIGURES
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
     imported,
@@ -298,6 +299,7 @@ def test_the_uva_tutorial_asks_nothing(tmp_path: Path) -> None:
     opened = open_checkpoint(tmp_path / "ReverseTask.ckpt")
     assert opened.loaded is not None
     assert (opened.report.family, opened.report.questions) == ("uvadlc", ())
+    FIGURES.note_import(opened.report)
     ids = random_ids(VOCAB, 2, 11)
     theirs(ids, None)
     trace = trace_of(opened.loaded.model, ids, None)
