@@ -88,7 +88,8 @@ def test_a_linear_bias_is_the_one_that_was_added() -> None:
         (formula,) = [text for text in formulas(app) if "m_h" in text]
         found = re.search(rf"\|i - j\| = (\d+), \\quad m_\{{1\}} = {NUMBER}, .*? {NUMBER}", formula)
         assert found is not None
-        assert (int(found[1]), float(found[2])) == (-distance, pytest.approx(2**-8, abs=1e-4))
+        assert int(found[1]) == -distance
+        assert float(found[2]) == pytest.approx(2**-8, abs=1e-4)
         assert float(found[3]) == pytest.approx(float(recorded[0, 1, 3, 3 + distance]), abs=1e-4)
         line = trace(app, "position_bias", "head 1")
         assert array(line["x"]).tolist() == list(range(-40, 1))

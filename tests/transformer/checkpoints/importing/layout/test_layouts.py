@@ -81,7 +81,7 @@ def spoiled(name: str, rng: random.Random) -> str:
 
 def fitting(layout: Layout) -> dict[str, Tensor]:
     """Tensors of two layers by a layout's names, with plausible shapes."""
-    state_dict = {}
+    state_dict: dict[str, Tensor] = {}
     for theirs, into in layout.names.items():
         ours = into.names[0]
         width = 12 if "feed_forward.w" in ours and "w_2" not in ours else 8 * len(into.names)
