@@ -19,6 +19,7 @@ from transformer.checkpoints.importing.layout.shipped import described_by_user, 
 from transformer.checkpoints.importing.left_out import ask_left_out
 from transformer.checkpoints.importing.low_rank import with_changed
 from transformer.checkpoints.importing.not_computed import refusal
+from transformer.checkpoints.importing.notes import notes_on_config, notes_on_generation, notes_on_stand_ins
 from transformer.checkpoints.importing.report import LAYOUT, LEFT_OUT, ImportReport
 from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
@@ -27,7 +28,6 @@ from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
     from transformer.checkpoints.importing.mapping import WeightPlan
-    from transformer.loaded import GenerationSettings
     from transformer.model.transformer import Transformer
 
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"})
@@ -83,10 +83,10 @@ def plan_import(raw: RawCheckpoint, answers: Mapping[str, Any]) -> ImportPlan:
         generation=generation,
         keys=weights.keys,
         notes=(
-            *_notes_on_config(raw),
+            *notes_on_config(raw),
             *draft.notes,
-            *_notes_on_stand_ins(weights),
-            *(_notes_on_generation(generation) if config.n_decoder_layers and config.has_generator else ()),
+            *notes_on_stand_ins(weights),
+            *(notes_on_generation(generation) if config.n_decoder_layers and config.has_generator else ()),
         ),
     )
     return ImportPlan(report, weights, model)
@@ -312,44 +312,3 @@ def _check_cost(config: TransformerConfig) -> None:
             raise CheckpointError(
                 f"The checkpoint describes a model with {name} {shown(value)}; at most {limit:,} is opened."
             )
-
-
-def _notes_on_config(raw: RawCheckpoint) -> tuple[str, ...]:
-    if not (raw.path.is_file() and raw.path.with_name("config.json").is_file()):
-        return ()
-    return (
-        "The config.json in this file's folder was not read: open the folder, and fewer questions remain.",
-    )
-
-
-def _notes_on_generation(settings: GenerationSettings) -> tuple[str, ...]:
-    notes = []
-    if not settings.are_greedy:
-        notes.append(
-            f"Its makers generate with these settings: {settings}. The page Decode and `translate` start "
-            "with them."
-        )
-    if settings.not_applied:
-        notes.append(f"Of its makers' settings these are not applied: {', '.join(settings.not_applied)}.")
-    return tuple(notes)
-
-
-def _notes_on_stand_ins(weights: WeightPlan) -> tuple[str, ...]:
-    drawn = [name for name, kind in weights.stand_ins.items() if kind == "drawn"]
-    zeros = [name for name, kind in weights.stand_ins.items() if kind == "zeros" and not drawn]
-    notes = []
-    if drawn:
-        notes.append(
-            f"The files have no numbers for {_listed(drawn)}: they are drawn at random, so "
-            "the model's output means nothing; how its layers work can still be seen."
-        )
-    if zeros:
-        notes.append(
-            f"The files have no numbers for {_listed(zeros)}: zeros replace them, which adds nothing."
-        )
-    return tuple(notes)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
