@@ -222,7 +222,8 @@ class _Planner:
             theirs = prefix + (name if pattern is None else ours[pattern[0]].format(*pattern[1], 0))
             if theirs not in told:
                 told.add(theirs)
-                yield KeyProblem(theirs, f"{name} {shape_text(shape)} has no numbers")
+                weight = shape_text(shape) if theirs == name else f"{name} {shape_text(shape)}"
+                yield KeyProblem(theirs, f"{weight} has no numbers")
 
     def _prefix(self) -> str:
         """The commonest prefix in the files before the family's names."""

@@ -155,7 +155,7 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
         ("funnel", "word.weight", "pool neighbouring tokens"),
         ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
         ("own", "word.weight", r"no layout for model_type 'own' .* --write-map own\.yaml"),
-        (["bart"], "word.weight", "No known layout has names like these"),
+        (["bart"], "word.weight", "None of Headlight's layouts has names like these"),
         ("bart", BART_DECODER, "the decoder of BART alone.*: give the folder of the whole model"),
         ("mistral", "layers.0.q_proj.qweight", r"Llama-like ..mistral.., but .*qweight.*save_pretrained"),
     ],

@@ -39,7 +39,7 @@ def nearest_layout(raw: RawCheckpoint, names: Sequence[str], families: Iterable[
             if best is None or fit > best[0]:
                 best = fit, family, others, lacking
     if best is None or best[0][0] < _NEAR * len(names):
-        return "No known layout has names like these."
+        return "None of Headlight's layouts has names like these."
     return f"The nearest layout is {best[1].label}. {_difference(*best[2:])}"
 
 
