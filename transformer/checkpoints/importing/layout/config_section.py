@@ -125,6 +125,9 @@ class ConfigReader(SectionReader):
         asked = _listed(plain_value(parts["ask"])) if "ask" in parts and _FIELDS[name] in _KINDS else []
         for value in asked:
             self.value(name, value, parts["ask"])
+        usual = parts.get("usual", _NONE)
+        if "usual" in parts and not (name == "pad_id" and isinstance(usual.value, str)):
+            self.value(name, plain_value(usual), usual)
         given = [(plain_value(parts["value"]), parts["value"])] if "value" in parts else []
         given += [(part.value, part) for part in self.dictionary(parts.get("choices", _NONE), name).values()]
         answers = self.dictionary(parts.get("answers", _NONE), name)
