@@ -43,6 +43,12 @@ def never_opened(*_: object, **__: object) -> None:
     raise AssertionError("the numbers were read")
 
 
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide enough for every sentence to stand on one line."""
+    monkeypatch.setenv("COLUMNS", "110")
+
+
 def inspected(path: Path | str, *options: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert main(["inspect", str(path), *options]) == 0
     printed = capsys.readouterr()
