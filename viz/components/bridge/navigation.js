@@ -15,13 +15,12 @@ const COLLAPSE = '[data-testid="stSidebarCollapseButton"] button';
 /** Up to this width Streamlit draws the sidebar over the page. */
 const NARROW_PIXELS = 768;
 const GESTURES = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+const INPUTS = ["pointerdown", "keydown"];
 const TRIES = 3;
 const SETTLED_MILLISECONDS = 300;
 /** Streamlit sends a component's report from a timer: a link followed before it fires would be overtaken. */
 const TOLD_MILLISECONDS = 10;
 const PATIENCE_MILLISECONDS = 10_000;
-/** A run that leaves the page clears the address, and is over for a moment before the next page is there. */
-const LEAVING_MILLISECONDS = 200;
 
 const links = () => [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(LINK))];
 
@@ -58,7 +57,11 @@ class Navigation {
   isCovered = false;
   /** The address of the current page, before leaving it changes the address. */
   whole = location.href;
-  settled = 0;
+  /**
+   * Whether a run has cleared the address. One that leaves the page does so, and is over before the next page is there,
+   * however long that takes: until the user does something here, `whole` is the address before.
+   */
+  isCleared = false;
   push = history.pushState.bind(history);
   replace = history.replaceState.bind(history);
 
@@ -88,10 +91,13 @@ class Navigation {
     if (pathname !== location.pathname) {
       this.replace(history.state, "", this.whole);
       this.push(state, "", url);
+      this.isCleared = false;
       // A button pressed before the link may have led elsewhere.
       if (this.followed && this.followed.path !== pathname) this.whole = location.href;
       else this.arrive();
     } else if (!this.followed) {
+      const { search } = new URL(url ?? "", location.href);
+      this.isCleared = !search && (this.isCleared || Boolean(location.search));
       this.replace(state, "", url);
     }
   }
@@ -113,23 +119,26 @@ class Navigation {
     }
   }
 
+  /** The user stays on a page whose address was cleared. */
+  onInput() {
+    if (this.isCleared && isIdle()) this.whole = location.href;
+    this.isCleared = this.isCleared && !isIdle();
+  }
+
   onStep() {
     this.arrive();
+    this.isCleared = false;
     this.whole = location.href;
   }
 
   onState() {
     plainLists();
-    clearTimeout(this.settled);
     if (!isIdle()) return;
     if (this.followed) {
       setTimeout(() => this.again(), SETTLED_MILLISECONDS);
       return;
     }
-    const settle = () => {
-      this.whole = location.href;
-    };
-    this.settled = Number(setTimeout(settle, LEAVING_MILLISECONDS));
+    if (!this.isCleared) this.whole = location.href;
     if (this.isCovered) uncoverPage();
     this.isCovered = false;
   }
@@ -171,6 +180,7 @@ export function expectPage(page) {
 export function navigate() {
   plainLists();
   history.pushState = (...change) => navigation.onPush(...change);
+  for (const type of INPUTS) addEventListener(type, () => navigation.onInput(), { capture: true });
   for (const type of GESTURES)
     addEventListener(type, (event) => navigation.onGesture(event), { capture: true });
   addEventListener("popstate", () => navigation.onStep(), { capture: true });
