@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families import families
 from transformer.checkpoints.importing.layout.shipped import layout, names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,7 +28,7 @@ def _is_always_refused(name: str) -> bool:
     return name in names() and any(not when for when, _ in layout(name).refuse)
 
 
-FOREIGN = tuple(family for family in FAMILIES if family.renames and not _is_always_refused(family.name))
+FOREIGN = tuple(family for family in families() if family.renames and not _is_always_refused(family.name))
 """All families except our own, which opens bit for bit, and those that are always refused."""
 
 

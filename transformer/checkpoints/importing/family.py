@@ -73,7 +73,7 @@ class Family:
             the families' names.
         trait: what it computes differently, for the question LAYOUT.
         likely: whether sizes or values make this family likely among its kin; likely ones are offered
-            first, then the others in the order of FAMILIES.
+            first, then the others in the order of `families`.
         resolved: the family as it is for one checkpoint, whose names decide between variants; None if it has
             none.
     """

@@ -11,7 +11,7 @@ from transformer.checkpoints.generation import generation_settings
 from transformer.checkpoints.importing.adapters import merged, without_adapters
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft
 from transformer.checkpoints.importing.embeddings import has_generator, take_rows, with_tied_names
-from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families import families
 from transformer.checkpoints.importing.families.own_layout.unknown import describe, unlisted
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
@@ -158,7 +158,7 @@ def recognise(raw: RawCheckpoint) -> Sequence[Candidate]:
         view = _as_described(own, raw, plain)
         return [(own if own.resolved is None else own.resolved(view), view)]
     found = _with_known_names(replace(raw, tensors=plain))
-    if not found and has_generator(plain, FAMILIES):
+    if not found and has_generator(plain, families()):
         found = _with_known_names(replace(raw, tensors=plain), has_lone_generator=True)
     if not found:
         raise CheckpointError(refusal(raw) or _unknown(replace(raw, tensors=plain)))
@@ -187,7 +187,7 @@ def _matching(raw: RawCheckpoint, has_lone_generator: bool) -> list[Candidate]:
     Likely ones come first, then the one that the kin is named after.
     """
     found: list[Candidate] = []
-    for family in FAMILIES:
+    for family in families():
         if found and (not family.kin or family.kin != found[0][0].kin):
             continue
         arranged = family.arranged(raw)
@@ -261,13 +261,13 @@ def _unknown(plain: RawCheckpoint) -> str:
     config = ForeignConfig.of(plain)
     if config is None or "model_type" not in config:
         beside = " Give the whole folder if there is a config.json." if plain.path.is_file() else ""
-        return describe(plain, FAMILIES) + beside
+        return describe(plain, families()) + beside
     model_type = str(config.get("model_type"))
     label = labels().get(model_type)
     if label is not None:
         return _other_names_than(label, model_type, plain)
     same = [family for family, _ in _with_known_names(replace(plain, texts={}))]
-    return unlisted(model_type, plain, same[:1], FAMILIES)
+    return unlisted(model_type, plain, same[:1], families())
 
 
 def _other_names_than(label: str, model_type: str, raw: RawCheckpoint) -> str:

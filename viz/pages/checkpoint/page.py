@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families import families
 from viz.pages.checkpoint.choose import choose, is_of_random
 from viz.pages.checkpoint.doctor import doctor
 from viz.pages.checkpoint.drawing import drawing
@@ -19,7 +19,7 @@ prose(
 )
 model = choose()
 if model is None:
-    layouts = [family.label for family in FAMILIES if family.renames]
+    layouts = [family.label for family in families() if family.renames]
     st.caption(
         "Headlight opens its own folders, weights from torch.nn.Transformer and from well-known tutorials, "
         "toolkits' checkpoints, and Hugging Face's folders with their tokenizers. Any other layout opens "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.toolkits import (
     fairseq,
@@ -14,11 +16,15 @@ from transformer.checkpoints.importing.families.torch_modules import (
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.layout.shipped import family, names
 
-FAMILIES: tuple[Family, ...] = (
-    headlight.FAMILY,
-    fairseq.FAMILY,  # before those with fairseq's names
-    *map(family, names()),
-    marian_npz.FAMILY,
-    x_transformers.FAMILY,
-    torch_transformer.FAMILY,
-)
+
+@cache
+def families() -> tuple[Family, ...]:
+    """All of them. Files are read when a checkpoint is first recognised, not by programs that open none."""
+    return (
+        headlight.FAMILY,
+        fairseq.FAMILY,  # before those with fairseq's names
+        *map(family, names()),
+        marian_npz.FAMILY,
+        x_transformers.FAMILY,
+        torch_transformer.FAMILY,
+    )

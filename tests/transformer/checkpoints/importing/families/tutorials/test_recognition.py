@@ -12,7 +12,7 @@ from torch import nn
 
 from tests.transformer.checkpoints.importing.families.foreign import raw_of
 from tests.transformer.checkpoints.importing.families.tutorials.test_parity import CASES, Case
-from transformer.checkpoints.importing.families import FAMILIES
+from transformer.checkpoints.importing.families import families
 from transformer.checkpoints.importing.recognition import plan_import, recognise
 
 
@@ -25,7 +25,7 @@ def test_it_is_recognised_alone_wrapped_and_among_others(tmp_path: Path, case: C
     else:
         name, _, weights, answers = case.sample()
     raw = raw_of(tmp_path, weights)
-    assert {family.name for family in FAMILIES if family.matches(family.arranged(raw))} == {name}
+    assert {family.name for family in families() if family.matches(family.arranged(raw))} == {name}
     for prefix in ("_orig_mod.", "module.net.transformer."):
         wrapped = replace(raw, tensors={prefix + key: stored for key, stored in raw.tensors.items()})
         assert [family.name for family, _ in recognise(wrapped)] == [name]
