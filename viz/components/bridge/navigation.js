@@ -93,8 +93,8 @@ class Navigation {
       this.push(state, "", url);
       this.isCleared = false;
       // A button pressed before the link may have led elsewhere.
-      if (this.followed && this.followed.path !== pathname) this.whole = location.href;
-      else this.arrive();
+      if (!this.followed || this.followed.path === pathname) this.arrive();
+      this.whole = location.href;
     } else if (!this.followed) {
       const { search } = new URL(url ?? "", location.href);
       this.isCleared = !search && (this.isCleared || Boolean(location.search));
