@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
 from tests.transformer.model.core import deviation, tiny_config
 from transformer.model.positions import (
+    alibi_slopes,
     LearnedPositions,
     SinusoidalPositions,
     sinusoidal_encoding,
@@ -70,3 +72,9 @@ def test_halves_are_marians_table() -> None:
     theirs: Any = MarianSinusoidalPositionalEmbedding(LENGTH, D_MODEL)
     table = theirs.create_weight()
     assert deviation(sinusoidal_encoding(LENGTH, D_MODEL, layout="halves"), table) < 1e-6
+
+
+@pytest.mark.parametrize("n_heads", [*range(1, 18), 112])
+def test_slopes_are_blooms_for_any_number_of_heads(n_heads: int) -> None:
+    expected = build_alibi_tensor(torch.ones(1, 2), n_heads, torch.float32)[:, 0, 1]
+    assert deviation(alibi_slopes(n_heads), expected) < 1e-7

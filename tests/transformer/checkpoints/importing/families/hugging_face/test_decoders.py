@@ -192,3 +192,17 @@ def test_a_llama_that_ours_does_not_compute_is_refused_by_name(
 @pytest.mark.parametrize("attribute", ["scale_attn_by_inverse_layer_idx", "add_cross_attention"])
 def test_a_gpt2_that_ours_does_not_compute_is_refused_by_name(tmp_path: Path, attribute: str) -> None:
     assert_refused(tmp_path, model_of("gpt2"), {attribute: True}, attribute)
+
+
+def test_a_mixtures_router_is_transformers_beyond_a_window(tmp_path: Path) -> None:
+    theirs = model_of("mixtral", sliding_window=5)
+    ours, _ = imported(saved(tmp_path, theirs))
+    ids = random_ids(VOCAB, 2, 13)
+    trace = trace_of(ours, None, ids)
+    with torch.no_grad():
+        expected = theirs(ids, output_router_logits=True).router_logits
+    assert len(expected) == ours.config.n_decoder_layers
+    for i, logits in enumerate(expected):
+        path = f"decoder.layers.{i}.feed_forward"
+        assert close(trace[f"{path}.router_logits"].flatten(0, 1), logits)
+        assert ((trace[f"{path}.routing"] > 0).sum(dim=-1) == 3).all()
