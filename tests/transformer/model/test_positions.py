@@ -12,9 +12,9 @@ from transformers.models.marian.modeling_marian import MarianSinusoidalPositiona
 
 from tests.transformer.model.core import deviation, tiny_config
 from transformer.model.positions import (
-    alibi_slopes,
     LearnedPositions,
     SinusoidalPositions,
+    alibi_slopes,
     sinusoidal_encoding,
     wavelengths,
 )

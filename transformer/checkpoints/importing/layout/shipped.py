@@ -30,15 +30,21 @@ WHAT = "The mapping file"
 
 
 @cache
+def files() -> Mapping[str, Path]:
+    """The name of each layout, or part of layouts, and its file; the folders are for readers alone."""
+    return {path.stem: path for path in sorted(FOLDER.rglob("*.yaml"), key=lambda path: path.stem)}
+
+
+@cache
 def names() -> tuple[str, ...]:
     """The names of all layouts in files; those that begin with _ are only parts of others."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("[!_]*.yaml")))
+    return tuple(name for name in files() if not name.startswith("_"))
 
 
 @cache
 def layout(name: str) -> Layout:
     """A layout that Headlight ships."""
-    path = FOLDER / f"{name}.yaml"
+    path = files()[name]
 
     def base(other: str, reader: Any, node: Any) -> Layout:
         return layout(other)

@@ -25,13 +25,17 @@ from transformer.checkpoints.importing.recognition import plan_import, with_mapp
 from transformer.errors import CheckpointError
 
 DOCUMENT = Path(__file__).parents[5] / "docs" / "checkpoints.md"
-FILES = sorted(path.stem for path in shipped.FOLDER.glob("*.yaml"))
+FILES = list(shipped.files())
 
 
 def read_as_a_users(name: str) -> Layout:
     """A layout read as a mapping file is: by the parser in Python, with all names of ours checked."""
-    text = (shipped.FOLDER / f"{name}.yaml").read_text()
+    text = shipped.files()[name].read_text()
     return read_layout(text, name, f"{name}.yaml", lambda base, *_: read_as_a_users(base))
+
+
+def test_no_two_layouts_have_one_name() -> None:
+    assert len(FILES) == len(list(shipped.FOLDER.rglob("*.yaml")))
 
 
 def test_everything_that_a_file_may_say_is_documented() -> None:
@@ -68,7 +72,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def spoiled(name: str, rng: random.Random) -> str:
     """The file of a layout, as JSON, with one of its values replaced."""
-    text = (shipped.FOLDER / f"{name}.yaml").read_text()
+    text = shipped.files()[name].read_text()
     value = plain_value(read_yaml(text, name))
     value.pop("recognise", None)
     *path, last = rng.choice([*places(value)][1:])
