@@ -2,74 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from tests.support.models import ENGLISH, ITALIAN
+from tests.support.renumbered import BOS_ID, EOS_ID, LANGUAGE_ID, PAD_ID, RenumberedCoder
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
-from transformer.text.coder import EncodedSentence, SentenceCoder, SpecialTokens, Unit
-from transformer.text.vocabulary import Vocabulary
-from transformer.text.words import WordTokenizer
-
-SHIFT = 5
-"""Shift of the ids: <pad> is 5, <bos> 6, <eos> 7, <unk> 8, and the last two words are 3 and 4."""
-PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(SHIFT, SHIFT + 4)
-MASK_ID, LANGUAGE_ID = SHIFT - 2, SHIFT - 1
-MASK = "xxmaskxx"
-LANGUAGE = "xxlanguagexx"
-
-
-class RenumberedCoder:
-    """A coder of words whose special ids are not 0 to 3, with its own frame.
-
-    Args:
-        words: without special tokens.
-        before, after: ids that frame a sentence.
-    """
-
-    unit: Unit = "word"
-    language = None
-
-    def __init__(self, words: Iterable[str], before: Sequence[int] = (), after: Sequence[int] = ()) -> None:
-        self.vocabulary = Vocabulary([*words, MASK, LANGUAGE])
-        self._inner = SentenceCoder(WordTokenizer("en", lowercase=True), self.vocabulary)
-        self._before, self._after = tuple(before), tuple(after)
-        self.special_tokens = SpecialTokens(
-            PAD_ID, BOS_ID, EOS_ID, UNK_ID, mask=MASK_ID, suppressed=(PAD_ID, BOS_ID)
-        )
-
-    def _ours(self, index: int) -> int:
-        return (index + SHIFT) % len(self.vocabulary)
-
-    def _theirs(self, index: int) -> int:
-        return (index - SHIFT) % len(self.vocabulary)
-
-    def frame(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Add the ids of the frame around a sentence's ids."""
-        return (*self._before, *ids, *self._after)
-
-    def frame_tokens(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Add the tokens of the frame around a sentence's tokens."""
-        return (*map(self.token, self._before), *tokens, *map(self.token, self._after))
-
-    def encode(self, sentence: str) -> EncodedSentence:
-        encoded = self._inner.encode(sentence)
-        return replace(encoded, ids=list(map(self._ours, encoded.ids)))
-
-    def describe_ids(self, ids: Sequence[int]) -> EncodedSentence:
-        return replace(self._inner.describe_ids(list(map(self._theirs, ids))), ids=list(ids))
-
-    def decode(self, ids: Iterable[int]) -> str:
-        return self._inner.decode(map(self._theirs, ids))
-
-    def token(self, index: int) -> str:
-        return self._inner.token(self._theirs(index))
-
 
 SIZES: dict[str, Any] = {
     "d_model": 30,
@@ -119,16 +61,8 @@ def prompted() -> LoadedModel:
     )
 
 
-# Choices in capitals are tested without words too, in tests/transformer/model/forms.py.
-ROTARY: dict[str, Any] = {
-    "n_heads": 6,
-    "n_kv_heads": 2,
-    "d_head": 14,
+LIKE_LLAMA: dict[str, Any] = {
     "positions": "rotary",
-    "rotary_stretch": 4.0,
-    "stretch_start": 50.0,
-    "stretch_full": 400.0,
-    "query_key_norm": True,
     "norm": "rms",
     "norm_position": "pre",
     "final_norm": True,
@@ -137,6 +71,16 @@ ROTARY: dict[str, Any] = {
     "bias": False,
     "embedding_scale": False,
     "tie_generator": False,
+}
+# Choices in capitals are tested without words too, in tests/transformer/model/forms.py.
+ROTARY: dict[str, Any] = LIKE_LLAMA | {
+    "n_heads": 6,
+    "n_kv_heads": 2,
+    "d_head": 14,
+    "rotary_stretch": 4.0,
+    "stretch_start": 50.0,
+    "stretch_full": 400.0,
+    "query_key_norm": True,
     "pad_id": -1,
 }
 
@@ -351,18 +295,10 @@ def alibi() -> LoadedModel:
     )
 
 
-OUTPUT_NORMS: dict[str, Any] = {
+OUTPUT_NORMS: dict[str, Any] = LIKE_LLAMA | {
     "n_kv_heads": 1,
-    "positions": "rotary",
     "query_key_norm": "across_heads",
-    "norm": "rms",
     "norm_position": "output",
-    "final_norm": True,
-    "activation": "silu",
-    "gated": True,
-    "bias": False,
-    "embedding_scale": False,
-    "tie_generator": False,
 }
 
 
@@ -378,20 +314,11 @@ def own_biases() -> LoadedModel:
     return _loaded("own_biases", coder, coder, (2, 3), start_ids=(PAD_ID,), **RELATIVE | own)
 
 
-EXPERTS: dict[str, Any] = {
+EXPERTS: dict[str, Any] = LIKE_LLAMA | {
     "n_experts": 5,
     "n_active_experts": 2,
     "attention_windows": (4, 4),
     "n_kv_heads": 1,
-    "positions": "rotary",
-    "norm": "rms",
-    "norm_position": "pre",
-    "final_norm": True,
-    "activation": "silu",
-    "gated": True,
-    "bias": False,
-    "embedding_scale": False,
-    "tie_generator": False,
 }
 
 

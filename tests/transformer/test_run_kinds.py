@@ -7,18 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.support.kinds import (
-    BOS_ID,
-    EOS_ID,
-    KINDS,
-    LANGUAGE,
-    MASK,
-    PAD_ID,
-    masked,
-    prompted,
-    reader,
-    rotary,
-)
+from tests.support.kinds import KINDS, masked, prompted, reader, rotary
+from tests.support.renumbered import BOS_ID, EOS_ID, LANGUAGE, MASK, PAD_ID
 from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer

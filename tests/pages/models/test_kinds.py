@@ -16,8 +16,9 @@ from tests.pages.models.page import opened, run_of
 from tests.pages.offered import BATCH, TEXT, offer
 from tests.pages.views import Views
 from tests.support.crosses import full
-from tests.support.kinds import KINDS, MASK
+from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
+from tests.support.renumbered import MASK
 from transformer.analysis.attention_maps import ATTENTION_LABELS, Attention
 from transformer.loaded import LoadedModel
 from transformer.model.config import Kind

@@ -14,7 +14,7 @@ from tests.pages.app import open_app, press, texts
 from tests.pages.models.page import opened
 from tests.pages.step_by_step.stages.ways import SIDES, TEXTS, way_of
 from tests.pages.views import Views
-from tests.support.kinds import MASK
+from tests.support.renumbered import MASK
 from tests.viz.mounted import unpack_frame
 from transformer.model.trace import Stack
 from viz.components.shared.client_view import ClientView

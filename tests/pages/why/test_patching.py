@@ -8,7 +8,8 @@ import pytest
 from tests.pages.app import open_app, press, texts
 from tests.pages.figures import array, figure
 from tests.pages.offered import offer
-from tests.support.kinds import KINDS, MASK
+from tests.support.kinds import KINDS
+from tests.support.renumbered import MASK
 from transformer.analysis.interventions.patch_places import Place
 from transformer.analysis.interventions.patching import answer_of, patch_grid, run_pair
 from transformer.analysis.interventions.questions import with_rival, word_questions

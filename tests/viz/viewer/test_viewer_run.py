@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.kinds import MASK
 from tests.support.models import tiny_model
+from tests.support.renumbered import MASK
 from tests.viz.viewer.runs import DECODERS, MODELS, vectors_of
 from transformer.analysis.attention_maps import (
     ATTENTION_LABELS,

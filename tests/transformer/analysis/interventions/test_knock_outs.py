@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.support.kinds import KINDS, UNK_ID
+from tests.support.kinds import KINDS
 from tests.support.models import tiny_model
 from tests.support.perturbed import perturbed
+from tests.support.renumbered import UNK_ID
 from transformer.analysis.interventions.knock_outs import (
     KNOCK_OUTS,
     embedded,

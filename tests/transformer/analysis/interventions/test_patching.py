@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.kinds import MASK
 from tests.support.models import tiny_model
+from tests.support.renumbered import MASK
 from tests.support.runs import MODELS, ran
 from transformer.analysis.interventions.edits import replace
 from transformer.analysis.interventions.outcomes import Variant
