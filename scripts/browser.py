@@ -33,40 +33,7 @@ IS_IDLE = """
 }
 """
 
-WATCH_REQUESTS = """
-(() => {
-  const [RERUN, NEW_SESSION] = [11, 4]; // BackMsg.rerun_script, ForwardMsg.new_session
-  const fields = (bytes) => {
-    const found = [];
-    let at = 0;
-    const number = () => {
-      for (let value = 0, factor = 1; ; factor *= 128) {
-        const byte = bytes[at++];
-        value += (byte & 127) * factor;
-        if (!(byte > 127)) return value; // also where a message ends in the middle
-      }
-    };
-    while (at < bytes.length) {
-      const tag = number();
-      found.push(Math.floor(tag / 8));
-      const length = number();
-      if (tag % 8 === 2) at += length;
-    }
-    return found;
-  };
-  const watched = new WeakSet();
-  const { send } = WebSocket.prototype;
-  WebSocket.prototype.send = function (message) {
-    if (!this.url.endsWith("/_stcore/stream")) return send.call(this, message);
-    if (fields(message).includes(RERUN)) window.isAsking = true;
-    if (!watched.has(this)) this.addEventListener("message", ({ data }) => {
-      if (fields(new Uint8Array(data)).includes(NEW_SESSION)) window.isAsking = false;
-    });
-    watched.add(this);
-    return send.call(this, message);
-  };
-})();
-"""
+WATCH_REQUESTS = f"(() => {{\n{(ROOT / 'scripts' / 'watch_requests.js').read_text()}}})();"
 """Sets `window.isAsking` while a requested run has not begun: Streamlit calls such a page idle."""
 
 

@@ -21,7 +21,7 @@ class Line:
     def __init__(self, page: Page) -> None:
         self.sent = self.ended = 0
         self._holds = self._holds_answers = False
-        self._held: list[tuple[Callable[[], None], bool]] = []
+        self._held: list[tuple[Callable[[], None], str | None]] = []
         page.route_web_socket("**/_stcore/stream", self._open)
         # Again: the route has put a WebSocket of its own in place of the one that is watched already.
         page.add_init_script(WATCH_REQUESTS)
@@ -45,11 +45,18 @@ class Line:
         for go, _ in held:
             go()
 
+    def release_start(self) -> None:
+        """Deliver what was held back, up to the start of the first run."""
+        self._release_through("new_session")
+
     def release_run(self) -> None:
         """Deliver the messages of the first run that was held back, up to its end."""
-        ends = False
-        while not ends:
-            go, ends = self._held.pop(0)
+        self._release_through("script_finished")
+
+    def _release_through(self, kind: str) -> None:
+        delivered = None
+        while delivered != kind:
+            go, delivered = self._held.pop(0)
             go()
 
     def _open(self, socket: WebSocketRoute) -> None:
@@ -61,15 +68,15 @@ class Line:
 
         def down(message: str | bytes) -> None:
             told = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
-            ends = told.WhichOneof("type") == "script_finished"
-            self.ended += ends
-            self._pass(lambda: socket.send(message), self._holds or self._holds_answers, ends)
+            kind = told.WhichOneof("type")
+            self.ended += kind == "script_finished"
+            self._pass(lambda: socket.send(message), self._holds or self._holds_answers, kind)
 
         socket.on_message(up)
         server.on_message(down)
 
-    def _pass(self, go: Callable[[], None], is_held: bool, ends: bool = False) -> None:
+    def _pass(self, go: Callable[[], None], is_held: bool, kind: str | None = None) -> None:
         if is_held:
-            self._held.append((go, ends))
+            self._held.append((go, kind))
         else:
             go()
