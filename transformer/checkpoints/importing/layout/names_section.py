@@ -22,7 +22,7 @@ from transformer.checkpoints.importing.layout.section_reader import SectionReade
 from transformer.errors import shown
 
 _MOST_NUMBERS = 2
-_MOST_BEGINNINGS = 16
+MOST_BEGINNINGS = 16
 """Most beginnings that share the names below them."""
 _MOST_ROWS = 64
 """Most entries of take_rows, each of which may be a whole table."""
@@ -88,9 +88,9 @@ class NamesReader(SectionReader):
                 raise self.error(
                     node, f"{shown(name)} needs one name of ours for each after at, or one for all"
                 )
-            if len(begins) > 1 and (of_many or len(begins) > _MOST_BEGINNINGS):
+            if len(begins) > 1 and (of_many or len(begins) > MOST_BEGINNINGS):
                 raise self.error(
-                    node, f"{shown(name)}: beginnings share names only once, at most {_MOST_BEGINNINGS}"
+                    node, f"{shown(name)}: beginnings share names only once, at most {MOST_BEGINNINGS}"
                 )
             for begin, place in zip(begins, at * len(begins), strict=False):  # one place may be for all
                 many = of_many or len(begins) > 1

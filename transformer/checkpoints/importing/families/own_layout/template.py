@@ -16,7 +16,8 @@ from transformer.checkpoints.importing.families.own_layout.name_words import (
     words,
 )
 from transformer.checkpoints.importing.families.own_layout.outside_guess import guess_outside, side_of
-from transformer.checkpoints.importing.families.own_layout.unknown import Found, look
+from transformer.checkpoints.importing.families.own_layout.unknown import Found, Stack, look
+from transformer.checkpoints.importing.layout.names_section import MOST_BEGINNINGS
 from transformer.checkpoints.importing.nearest_names import shape_text
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import CheckpointError
@@ -82,11 +83,15 @@ def template(raw: RawCheckpoint) -> str:
     has_positions = any(".positions." in ours for guess in guesses.values() for ours in guess.names)
     if len(sides) == 1 and not has_positions:
         guesses |= dict(_with_rotary(guesses))
+    guesses = _consistent(guesses)
     masks = [name for name, shape in shapes.items() if is_mask(name, shape)]
     lines = [_HEAD + _about_the_stack(sides) + "names:"]
-    lines += _lines(
-        {name: shape for name, shape in shapes.items() if name not in masks}, _consistent(guesses)
-    )
+    rest = {name: shape for name, shape in shapes.items() if name not in masks}
+    for stack in found.stacks:
+        if stack.prefix in sides and stack.numbers == [*range(1, stack.depth + 1)]:
+            inside = {name: rest.pop(name) for name in [*rest] if name.startswith(f"{stack.prefix}{{}}.")}
+            lines += _numbered(stack, f"{sides[stack.prefix]}.layers", inside, guesses)
+    lines += _lines(rest, guesses)
     if masks:
         lines += ["ignored:", *(f"  {name}: a mask, which Headlight makes itself" for name in masks)]
     return "\n".join([*lines, _CONFIG])
@@ -150,6 +155,20 @@ def _with_rotary(guesses: Guesses) -> Iterator[tuple[str, Guess]]:
     for name, guess in guesses.items():
         if not guess.by and guess.names[0].endswith(("self_attn.w_q.weight", "self_attn.w_k.weight")):
             yield name, guess._replace(note=guess.note or _ROTARY)
+
+
+def _numbered(stack: Stack, ours: str, shapes: Mapping[str, Shape], guesses: Guesses) -> Iterator[str]:
+    """Layers that are counted from 1, each written out with ours; the names below them stand there once."""
+    theirs = f"{stack.prefix}{{}}"
+    below = [
+        f"  {line.replace(f'{theirs}.', '', 1).replace(f'{ours}.{{}}.', '', 1)}"
+        for line in _lines(shapes, guesses)
+    ]
+    for start in range(0, stack.depth, MOST_BEGINNINGS):
+        numbers = range(start, min(start + MOST_BEGINNINGS, stack.depth))
+        yield f"  {', '.join(theirs.format(n + 1) for n in numbers)}:"
+        yield f"    at: {', '.join(f'{ours}.{n}' for n in numbers)}"
+        yield from below
 
 
 def _lines(shapes: Mapping[str, Shape], guesses: Guesses) -> Iterator[str]:

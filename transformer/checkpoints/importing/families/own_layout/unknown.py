@@ -38,13 +38,18 @@ class Stack:
 
     Attributes:
         prefix: the part before the number, with the dot: "blocks.".
-        depth: how many layers there are.
+        numbers: those of the layers, in order.
         names: names inside a layer -> the shape of the first such tensor.
     """
 
     prefix: str
-    depth: int = 0
+    numbers: Sequence[int] = ()
     names: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return len(self.numbers)
 
 
 @dataclass
@@ -86,7 +91,7 @@ def look(tensors: Mapping[str, StoredTensor]) -> Found:
             outside[name] = stored.shape
             continue
         prefix = name[: number[0].start()]
-        stack = stacks.setdefault(prefix, Stack(prefix, len(layers[prefix])))
+        stack = stacks.setdefault(prefix, Stack(prefix, sorted(map(int, layers[prefix]))))
         stack.names.setdefault(name[number[0].end() :], stored.shape)
         lengths.update({length for length in stored.shape if length > 1})
     ordered = sorted(stacks.values(), key=lambda stack: -len(stack.names) * stack.depth)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -155,9 +156,10 @@ def refused(folder: Path, state: dict[str, Tensor], config: dict[str, object] | 
     return str(refusal.value)
 
 
-def test_the_mapping_file_that_is_written_opens_the_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_mapping_file_that_is_written_opens_the_model(tmp_path: Path, first: int) -> None:
     theirs = randomized(Gpt())
-    raw = raw_of(tmp_path, theirs.state_dict())
+    raw = raw_of(tmp_path, counted_from(first, theirs.state_dict()))
     text = template(raw)
     assert "  mask: a mask, which Headlight makes itself" in text.partition("ignored:")[2]
     text = text.replace("config:\n", "config:\n  pad_id: -1\n")
@@ -166,6 +168,14 @@ def test_the_mapping_file_that_is_written_opens_the_model(tmp_path: Path) -> Non
     ids = random_ids(VOCAB, 2, 7)
     with torch.no_grad():
         assert close(ours(None, ids), theirs(ids))
+
+
+def counted_from(first: int, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors with their layers counted from another number than 0."""
+    return {
+        re.sub(r"(?<=\.)\d+(?=\.)", lambda n: str(int(n[0]) + first), name, count=1): tensor
+        for name, tensor in state.items()
+    }
 
 
 class Layer(nn.Module):
@@ -183,19 +193,20 @@ class Layer(nn.Module):
         return nn.ModuleDict({name: nn.Linear(8, 8) for name in ("query", "key", "value", "fc")})
 
 
-def test_both_stacks_are_guessed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first, depth", [(0, 3), (1, 17)])
+def test_both_stacks_are_guessed(tmp_path: Path, first: int, depth: int) -> None:
     model = nn.ModuleDict(
         {
-            "enc_layers": nn.ModuleList(Layer(crosses=False) for _ in range(3)),
+            "enc_layers": nn.ModuleList(Layer(crosses=False) for _ in range(depth)),
             "dec_layers": nn.ModuleList(Layer(crosses=True) for _ in range(2)),
             "src_emb": nn.Embedding(19, 8),
             "tgt_emb": nn.Embedding(23, 8),
             "head": nn.Linear(8, 23),
         }
     )
-    raw = raw_of(tmp_path, model.state_dict())
+    raw = raw_of(tmp_path, counted_from(first, model.state_dict()))
     config = imported(with_mapping(raw, template(raw)), {})[1].config
-    assert (config.n_encoder_layers, config.n_decoder_layers) == (3, 2)
+    assert (config.n_encoder_layers, config.n_decoder_layers) == (depth, 2)
     assert (config.src_vocab_size, config.tgt_vocab_size, config.d_ff) == (19, 23, 30)
     assert config.has_generator
 
