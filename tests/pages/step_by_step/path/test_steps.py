@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.pages.step_by_step.stages.ways import SIDES, way_of
+from tests.support.models import tiny_model
 from transformer.model.trace import Stack
+from transformer.run import run_sentence
+from transformer.text.coder import SpecialTokens
+from transformer.text.ids import IdCoder
 from viz.components.path import Part, Step, strongest_of_blocks
 from viz.pages.step_by_step.path.sentences import phrase
 from viz.pages.step_by_step.path.steps import steps_of
@@ -62,6 +68,18 @@ def test_the_numbers_are_those_of_the_followed_row(stack: Stack) -> None:
     np.testing.assert_array_equal(by_name["self-k"], attention.k[0, way.head])
     np.testing.assert_array_equal(by_name["self-weights"], attention.weights[0, way.head, row])
     np.testing.assert_array_equal(by_name["self-z"], attention.z[0, way.head, row])
+
+
+def test_typed_ids_are_counted_as_ids() -> None:
+    coder = IdCoder(rows=13, special_tokens=SpecialTokens(pad=0, bos=1, eos=2, unk=None))
+    loaded = replace(tiny_model(), source=coder, target=coder)
+    way = Way(loaded, run_sentence(loaded, "9 10 11", "7 8"), "encoder", 0, 0, 0)
+    stages = stages_of(way)
+    assert "".join(text for _, text in steps_of(stages, way)[0].sentence) == (
+        "The ids as they were typed: 3 ids."
+    )
+    assert stages[0].notice.endswith("so the ids themselves are typed: `9 10 11`, 3 in all.")
+    assert [stages[0].result.rows.title, stages[1].operands[0].matrix.rows.title] == ["id", "id"]
 
 
 def test_what_is_compared_has_one_scale() -> None:

@@ -61,6 +61,16 @@ def test_what_is_shown_is_the_part_of_the_recorded_tensor_that_is_named(name: st
     assert {path for path in left_out if not path.endswith((*norms, *operands))} == set()
 
 
+@pytest.mark.parametrize("layer, step", [(0, 0), (1, 0), (1, 2)])
+def test_a_title_names_the_expert_that_is_shown(layer: int, step: int) -> None:
+    way = way_of("experts", "decoder", layer, step=step)
+    routing = way.run.trace[f"decoder.layers.{layer}.feed_forward.routing"]
+    shown = int(routing[0, way.position].argmax())
+    titles = {stage.name: stage.title for stage in stages_of(way)}
+    for name in ("ff-gate", "ff-hidden", "ff-out"):
+        assert titles[name].endswith(f", in expert {shown}")
+
+
 @pytest.mark.parametrize("name, stack", SIDES)
 def test_what_goes_into_a_stage_was_there_before(name: str, stack: Stack) -> None:
     """The chain has no gap: an operand is a weight, an earlier result, or marked as computed on the spot."""

@@ -15,6 +15,7 @@ from viz.figures.numbers import number
 from viz.pages.step_by_step.path.parts import is_norm, motion_of, row_of
 from viz.pages.step_by_step.stages.stage import Stage
 from viz.pages.step_by_step.stages.way import Way
+from viz.text_session import reads_ids
 
 Pieces: TypeAlias = list[tuple[Role | Literal[""], str]]
 
@@ -266,6 +267,9 @@ def _attended(told: Told) -> Pieces:
 
 
 def _text(told: Told) -> Pieces:
+    if reads_ids(told.way.loaded):
+        n = counted(len(told.out.labels), "id")
+        return phrase("The ids as they were typed: {out:out}.", out=n)
     n = counted(len(told.out.labels), "word")
     return phrase("The text as it was typed: {out:out}, punctuation included.", out=n)
 

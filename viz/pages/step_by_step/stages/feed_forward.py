@@ -72,7 +72,8 @@ def experts(way: Way, read: Matrix, path: str) -> Iterator[Stage]:
         "shown next.",
     )
     inner = f"{path}.experts.{shown}"
-    yield from feed_forward(way, read, inner)
+    for stage in feed_forward(way, read, inner):
+        yield replace(stage, title=f"{stage.title}, in expert {shown}")
     yield replace(
         first,
         name="ff-mixture",

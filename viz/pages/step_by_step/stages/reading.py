@@ -27,6 +27,7 @@ from viz.pages.step_by_step.stages.way import (
     single,
     words_of,
 )
+from viz.text_session import reads_ids
 
 POSITIONS = {
     "relative": "No position is added here: each self-attention adds a bias by distance to its scores.",
@@ -61,16 +62,27 @@ def _text(way: Way, stack: Stack, block: str) -> Stage:
     text = " ".join(sentence.words)
     unit = way.coder(stack).unit
     n = len(sentence.words)
+    notice = (
+        "This model came without a tokenizer, which turns text into ids, so the ids themselves are typed: "
+        f"{quoted(text, 120)}, {n} in all."
+        if reads_ids(way.loaded)
+        else f"{quoted(text, 120)} is split into {n} words and signs of punctuation. A model calculates "
+        f"with numbers, so text has to become numbers first, one {unit} at a time."
+    )
     return Stage(
         name="text",
         title="The text",
         stack=stack,
         block=block,
-        result=words_of("text", [visible(word) for word in sentence.words], numbered("word", n), "text"),
+        result=_typed(way),
         code=[whole(type(way.coder(stack)).encode)],
-        notice=f"{quoted(text, 120)} is split into {n} words and signs of punctuation. A model calculates "
-        f"with numbers, so text has to become numbers first, one {unit} at a time.",
+        notice=notice,
     )
+
+
+def _typed(way: Way) -> Matrix:
+    words = [visible(word) for word in way.run.source.words]
+    return words_of("text", words, numbered("id" if reads_ids(way.loaded) else "word", len(words)), "text")
 
 
 def _tokens(way: Way, stack: Stack, block: str, *, is_target: bool) -> Stage:
@@ -102,9 +114,8 @@ def _tokens(way: Way, stack: Stack, block: str, *, is_target: bool) -> Stage:
             f"{len(tokens)} tokens, {coder.unit}s of a vocabulary of {len(coder.vocabulary):,}.{unknown}"
             f"{framed}{written} Each token has a row from here on, up to the end."
         )
-        words = [visible(word) for word in way.run.source.words]
         code = [whole(type(coder).frame_tokens)]
-        operands = [Operand(words_of("text", words, numbered("word", len(words)), "text"))]
+        operands = [Operand(_typed(way))]
     return Stage(
         name="tokens",
         title="Tokens of the target" if is_target else "Tokens",
