@@ -122,9 +122,9 @@ class HeadPicker:
     layer_key: str
     head_key: str
 
-    def pick_layer(self, draw: Draw, n_layers: int) -> int:
-        """Draw the list of layers."""
-        return self._pick(draw, "Layer", n_layers, self.layer_key)
+    def pick_layer(self, draw: Draw, n_layers: int, default: int = 0) -> int:
+        """Draw the list of layers; it shows the default until the reader chooses one."""
+        return self._pick(draw, "Layer", n_layers, self.layer_key, default)
 
     def pick_head(self, draw: Draw, n_heads: int, label: str = "Head") -> int:
         """Draw the list of heads."""
@@ -135,12 +135,14 @@ class HeadPicker:
         if st.session_state.pop(self._unused, False):
             st.session_state[self.layer_key] = st.session_state[self.head_key] = ""
 
-    def _pick(self, draw: Draw, label: str, n: int, key: str) -> int:
+    def _pick(self, draw: Draw, label: str, n: int, key: str, default: int = 0) -> int:
         keys, state = (self.layer_key, self.head_key), st.session_state
         are_empty = all(state.get(name, "") == "" for name in keys)
         in_address = any(name in st.query_params for name in keys)
         state[self._unused] = (are_empty or state.get(self._unused, False)) and not in_address
-        return pick(draw, label, range(n), key=key, on_change=self._use)
+        if state[self._unused]:
+            follow_default(key, default)
+        return pick(draw, label, range(n), key=key, index=default, on_change=self._use)
 
     def _use(self) -> None:
         st.session_state[self._unused] = False

@@ -14,8 +14,9 @@ from tests.pages.offered import BATCH, TEXT
 from tests.pages.views import Views
 from tests.support.crosses import full
 from tests.support.kinds import KINDS
-from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES
-from transformer.run import run_sentence
+from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, WINDOW
+from transformer.analysis.masks import masks_of
+from transformer.run import encode_sentence, run_sentence, trace_batch
 
 pytestmark = pytest.mark.usefixtures("kinds")
 
@@ -167,6 +168,34 @@ def test_an_encoder_with_windows_is_not_said_to_close_padding_only() -> None:
     assert "forwards and backwards; padding is closed." in said
     assert "closes keys 2 or more positions away in layer 2" in said
     assert ", so only padding is closed" in texts(opened("masked", "masks", batch=BATCH))
+
+
+def test_masks_begin_at_the_first_layer_with_a_window() -> None:
+    app = opened("local", "masks", batch=BATCH)
+    local = KINDS["local"]()
+    batch = trace_batch(
+        local, [encode_sentence(local, "source", line, "sentence") for line in BATCH.split("\n")]
+    )
+    closed = masks_of(batch, "encoder", 0, 1)["window"][WINDOW]
+    assert closed.any()
+    assert f"**Window**: {closed.sum()} of {closed.size} closed" in texts(app)
+    for section in ("Masks", "One query"):
+        app.button_group(key="section").set_value(section).run()
+        assert (app.selectbox(key="layer").value, "layer" in app.query_params) == (1, False)
+    assert opened("local", "masks", batch=BATCH, layer="0").selectbox(key="layer").value == 0
+    assert opened("capped", "masks", batch=BATCH).selectbox(key="layer").value == 0
+
+
+def test_a_layer_that_nobody_chose_is_not_brought_to_masks() -> None:
+    pages = [f"viz/pages/{name}/page.py" for name in ("masks", "step_by_step")]
+    app = opened("local", "step_by_step")
+    for layer in (1, 0, 1):
+        app.switch_page(pages[1 - layer]).run()
+        assert app.selectbox(key="layer").value == layer
+    app.selectbox(key="layer").set_value(0).run()
+    for page in reversed(pages):
+        app.switch_page(page).run()
+        assert app.selectbox(key="layer").value == 0, "the layer that was chosen"
 
 
 NORM_POSITIONS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,15 @@ class BatchRun:
     def has_padding(self) -> bool:
         """True if the model has a padding token."""
         return self.config.pad_id >= 0
+
+    def windows(self, attention: Attention) -> Sequence[int]:
+        """The sliding window of each layer, 0 for none; empty if the attention has no windows at all."""
+        windows = self.config.attention_windows
+        return () if attention == "cross" else self.config.of_stack(windows, attention)
+
+    def first_layer(self, attention: Attention) -> int:
+        """The layer shown initially: the first with a window, if there is one."""
+        return next((layer for layer, window in enumerate(self.windows(attention)) if window), 0)
 
 
 def batch_box() -> BatchRun | None:

@@ -34,8 +34,10 @@ def mask_section(batch: BatchRun) -> None:
     st.header("The masks")
     trace = batch.trace
     attention, sentence, query = pick_row(trace)
-    windows = () if attention == "cross" else batch.config.of_stack(batch.config.attention_windows, attention)
-    layer = HEAD.pick_layer(st.container(width=QUERY_WIDTH).selectbox, len(windows)) if windows else 0
+    windows, layer = batch.windows(attention), 0
+    if windows:
+        draw = st.container(width=QUERY_WIDTH).selectbox
+        layer = HEAD.pick_layer(draw, len(windows), batch.first_layer(attention))
     record = attention_record(trace, attention, layer)
     masks = masks_of(trace, attention, sentence, layer)
     if not windows:

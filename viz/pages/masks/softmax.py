@@ -23,7 +23,7 @@ def softmax_section(batch: BatchRun) -> None:
     st.header("One query, with and without the mask")
     attention, sentence, query = pick_row(trace)
     left, right = st.columns(2)
-    layer = HEAD.pick_layer(left.selectbox, n_layers(trace, attention))
+    layer = HEAD.pick_layer(left.selectbox, n_layers(trace, attention), batch.first_layer(attention))
     record = attention_record(trace, attention, layer)
     head = HEAD.pick_head(right.selectbox, record.scores.shape[1])
     row = softmax_row(trace, attention, layer, head, query, sentence)
