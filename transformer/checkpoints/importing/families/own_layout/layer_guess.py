@@ -14,6 +14,7 @@ from transformer.checkpoints.importing.families.own_layout.name_words import (
     attention_part,
     bias_of,
     crossness,
+    has,
     is_in_blocks,
     is_matrix_of_a_layer,
     is_norm_name,
@@ -123,7 +124,7 @@ class LayerGuess:
         """Queries, keys, values and perhaps the output as entries 0, 1, 2, 3 of a list."""
         lists: dict[tuple[str, ...], dict[str, str]] = {}
         for name, of in self.matrices.items():
-            if of[-1].isdigit() and any(ATTENTION.fullmatch(word) for word in of):
+            if of[-1].isdigit() and has(of, ATTENTION):
                 lists.setdefault(of[:-1], {})["qkvo"[int(of[-1])] if int(of[-1]) < 4 else of[-1]] = name
         return [
             _Attention((*of, "*"), parts, note=_BY_NUMBER)
@@ -155,8 +156,8 @@ class LayerGuess:
             lengths = list(self._shape(attention.parts["q"]))
             lengths.remove(width)
             rows = lengths[0]
-        is_feed_forward = any(FEED_FORWARD.fullmatch(word) for word in of[:-1])
-        is_named = any(ATTENTION.fullmatch(word) for word in of) or not is_feed_forward
+        is_feed_forward = has(of[:-1], FEED_FORWARD)
+        is_named = has(of, ATTENTION) or not is_feed_forward
         return sorted(shape) == sorted((rows, width)) and is_named
 
     def _attention(self, attention: _Attention, kind: str, turned: bool | None) -> None:

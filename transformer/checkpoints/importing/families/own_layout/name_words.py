@@ -1,10 +1,11 @@
-"""The words in a tensor's name, and what they say: guesses for a mapping file rest on them and on shapes."""
+"""The words in a tensor's name, and what they say of a stranger's model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
 from itertools import pairwise
+from string import digits
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
@@ -29,7 +30,9 @@ class Guess(NamedTuple):
 Guesses = dict[str, Guess]
 """Names of tensors, with {} for the layer's number -> guesses."""
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_LONGEST = 200
+"""Characters examined, from the end of a name: a hostile file may have very long names."""
+_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
 _PARTS = {
     part: re.compile(rf"(to|w|c|fc|lin|linear)?({bodies})(s|w|proj|lin|linear|layer)?")
     for part, bodies in {"q": "q|query|querie", "k": "k|key", "v": "v|val|value"}.items()
@@ -47,12 +50,35 @@ _NO_MATRIX = re.compile(r"relative|rel|pos|position|emb|embed|embedding|embeddin
 _MASKS = re.compile(r"mask|masks|tril|triu|causal|subsequent")
 _GAMMAS = {"weight", "gamma", "gain", "scale", "alpha", "a", "w", "g"}
 _BETAS = {"bias", "beta", "shift", "b"}
-_NORMS = re.compile(r"(layer|rms|batch|scale)?norm(s|alization|alisation)?\d*|lns?\d*|lnf|[qk](ln|norm)")
+_NORMS = re.compile(r"(layer|rms|batch|scale)?norm(s|alization|alisation)?|lns?|lnf|[qk](ln|norm)")
+_BEHIND_SIDE = "((emb|tok|pos|norm).*)?"
+_SIDES = tuple(
+    {side: re.compile(f"({named}){_BEHIND_SIDE}") for side, named in sides.items()}
+    for sides in (
+        {"encoder": "src|source", "decoder": "tgt|trg|tar|targets?"},
+        {"encoder": "enc(oders?)?", "decoder": "dec(oders?)?"},
+        {"encoder": "i|inp|inputs?|bert", "decoder": "t|out|outputs?|gpt"},
+    )
+)
+"""Words for the sides, those that tell most first."""
+_POSITIONS = re.compile(r"pos(?!t).*|.*pos|.*position.*|wpe|pe|places?|time")
+_EMBEDDING = re.compile(r"(?!un)(emb.*|.*emb(ed(ding)?s?)?)|wte|wse|luts?|tok.*")
+_WORDS = re.compile(r"words?|shared")
+"""Embeddings, unless a word for an output stands next to it."""
+_OUTPUT = re.compile(
+    r"(lm)?heads?|m?lm|gen(erator)?|out(put)?s?|linear|fc|vocab|readout|to|toprobs|(proj|logit|classif|unemb|pred).*"
+)
+_FINAL = re.compile(r"final|last|f|lnf|end|out(put)?")
 
 
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in lower case, also those run together: "SelfAttention.W_q" has four."""
-    return tuple(word for word in re.split(r"[._]", _CAMEL.sub("_", name).lower()) if word)
+    return tuple(word.lower() for word in _WORD.findall(name[-_LONGEST:]))
+
+
+def has(of: Sequence[str], kind: re.Pattern[str]) -> bool:
+    """True if one of the words is of a kind; numbers at their ends don't matter."""
+    return any(kind.fullmatch(word.rstrip(digits)) for word in of)
 
 
 def module(name: str) -> tuple[str, str]:
@@ -74,7 +100,7 @@ def bias_of(weight: str, names: Container[str]) -> str:
 
 def attention_part(of: Sequence[str]) -> str:
     """Which part of an attention words name: one or several of q, k and v in order; empty for none."""
-    if any(_NO_MATRIX.fullmatch(word) or _NORMS.fullmatch(word) for word in of):
+    if has(of, _NO_MATRIX) or is_norm_name(of):
         return ""
     fused = next((_FUSED[word] for word in of if word in _FUSED), "")
     if fused or _FUSED_PAIRS & set(pairwise(of)):
@@ -83,10 +109,14 @@ def attention_part(of: Sequence[str]) -> str:
     return "".join(dict.fromkeys(found))
 
 
+def is_attention(of: Sequence[str]) -> bool:
+    """True if words speak of an attention, or of its queries, keys or values."""
+    return has(of, ATTENTION) or attention_part(of) != ""
+
+
 def is_matrix_of_a_layer(of: Sequence[str]) -> bool:
     """False for tables of positions, masks and the like."""
-    is_position_wise = any(FEED_FORWARD.fullmatch(word) for word in of)
-    return is_position_wise or not any(_NO_MATRIX.fullmatch(word) for word in of)
+    return has(of, FEED_FORWARD) or not has(of, _NO_MATRIX)
 
 
 def norm_parameter(last: str) -> str:
@@ -98,13 +128,48 @@ def norm_parameter(last: str) -> str:
 def is_mask(name: str, shape: Shape) -> bool:
     """True for a table of which positions may attend to which, also GPT-2's "attn.bias"."""
     is_square = len(shape) > 1 and shape[-1] == shape[-2]
-    is_named = any(_MASKS.fullmatch(word) for word in words(name))
-    return is_square and (is_named or (len(shape) == 4 and name.endswith("bias")))
+    return is_square and (has(words(name), _MASKS) or (len(shape) == 4 and name.endswith("bias")))
 
 
 def is_norm_name(of: Sequence[str]) -> bool:
     """True if one of the words stands for a norm."""
-    return any(_NORMS.fullmatch(word) for word in of)
+    return has(of, _NORMS)
+
+
+def is_final(name: str) -> bool:
+    """True for the name of what follows the last layer."""
+    return has(words(name), _FINAL)
+
+
+def is_positions(name: str) -> bool:
+    """True for the name of a position table."""
+    return has(words(name), _POSITIONS)
+
+
+def is_embedding(name: str) -> bool:
+    """True for a name that is used only for embeddings."""
+    of = words(name)
+    return has(of, _EMBEDDING) or (has(of, _WORDS) and not has(of, _OUTPUT))
+
+
+def is_linear(name: str) -> bool:
+    """True if the name contains a word used for a model's last linear layer."""
+    return has(words(name), _OUTPUT)
+
+
+def side_of(name: str) -> str:
+    """Whether a name belongs to the "encoder" or the "decoder", by its last part that says; else empty."""
+    parts = [words(part) for part in reversed(name[-_LONGEST:].split("."))]
+    # "pos_enc" is a positional encoding, on either side.
+    parts = [
+        tuple(w for before, w in pairwise(("", *of)) if w != "enc" or not before.startswith("pos"))
+        for of in parts
+    ]
+    for kinds in _SIDES:
+        told = [sides for of in parts if (sides := [side for side, kind in kinds.items() if has(of, kind)])]
+        if told:
+            return next((sides[0] for sides in told if len(sides) == 1), "")
+    return ""
 
 
 def crossness(of: Sequence[str]) -> int:

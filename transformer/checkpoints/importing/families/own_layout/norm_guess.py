@@ -12,6 +12,7 @@ from transformer.checkpoints.importing.families.own_layout.name_words import (
     Guesses,
     Shape,
     crossness,
+    has,
     is_norm_name,
     module,
     norm_parameter,
@@ -87,10 +88,10 @@ def _inside(norm: str, sublayers: Mapping[str, Sequence[str]]) -> str:
 
 def _named(of: Sequence[str]) -> str:
     """The sublayer that a norm's name says."""
-    if any(FEED_FORWARD.fullmatch(word) for word in of):
+    if has(of, FEED_FORWARD):
         return "feed_forward"
     cross = crossness(of)
-    is_attention = any(ATTENTION.fullmatch(word) for word in of)
+    is_attention = has(of, ATTENTION)
     return "cross_attn" if cross > 0 else "self_attn" if is_attention or cross < 0 else ""
 
 

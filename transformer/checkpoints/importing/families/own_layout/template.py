@@ -11,11 +11,13 @@ from transformer.checkpoints.importing.families.own_layout.name_words import (
     Guess,
     Guesses,
     Shape,
+    has,
     is_mask,
     module,
+    side_of,
     words,
 )
-from transformer.checkpoints.importing.families.own_layout.outside_guess import guess_outside, side_of
+from transformer.checkpoints.importing.families.own_layout.outside_guess import guess_outside
 from transformer.checkpoints.importing.families.own_layout.unknown import Found, Stack, look
 from transformer.checkpoints.importing.layout.names_section import MOST_BEGINNINGS
 from transformer.checkpoints.importing.nearest_names import shape_text
@@ -75,7 +77,8 @@ def template(raw: RawCheckpoint) -> str:
     if any(not name.isprintable() or _NO_NAMES & set(name) for name in shapes):
         raise CheckpointError("The tensors have names that no mapping file can hold: rename them first.")
     sides, layers = _sides(found)
-    guesses = guess_outside(found.outside, found.d_model, sides.values())
+    prefixes = {side: prefix for prefix, side in sides.items()}
+    guesses = guess_outside(raw.tensors, found.outside, found.d_model, prefixes)
     for stack in found.stacks:
         if stack.prefix in sides:
             guesses |= _in_stack(stack.prefix, sides[stack.prefix], layers[stack.prefix].guesses)
@@ -112,10 +115,10 @@ def _sides(found: Found) -> tuple[dict[str, str], dict[str, LayerGuess]]:
         for stack in found.stacks
     }
     prefixes = [prefix for prefix, layer in layers.items() if layer.has_attention] or list(layers)[:1]
-    named = {prefix: side_of(prefix.removesuffix("."), ("encoder", "decoder")) for prefix in prefixes}
+    named = {prefix: side_of(prefix) for prefix in prefixes}
     crossing = [prefix for prefix in prefixes if layers[prefix].crosses]
     if len(prefixes) == 1:
-        both_ways = any(_BOTH_WAYS.fullmatch(word) for name in _patterns(found) for word in words(name))
+        both_ways = any(has(words(name), _BOTH_WAYS) for name in _patterns(found))
         sides = {
             prefixes[0]: "decoder"
             if crossing

@@ -8,6 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from transformer.checkpoints.importing.families.own_layout.name_words import (
+    is_attention,
+    is_norm_name,
+    module,
+    words,
+)
 from transformer.checkpoints.importing.families.own_layout.nearest_layout import nearest_layout
 from transformer.checkpoints.importing.family import Family
 from transformer.checkpoints.importing.nearest_names import shape_text
@@ -21,11 +27,6 @@ _MOST_STACKS = 4
 _MOST_NAMES = 8
 _MOST_TENSORS = 20_000
 """Most tensors whose names are examined."""
-_NORM = re.compile(r"norm|ln|alpha|gamma|scale")
-_ATTENTION = re.compile(
-    r"attn|attention|multi_?head"
-    r"|(^|[._])(to_?|w_?|fc_?)?(q|k|v|qkv|kv|query|key|value|queries|keys|values)([._]|$)"
-)
 HOW_TO_MAP = (
     "`python -m transformer inspect {} --write-map own.yaml` writes a mapping file to fill in, "
     "--map own.yaml uses it"
@@ -148,12 +149,9 @@ def unlisted(
 
 def _stack(stack: Stack) -> str:
     layers = f"{stack.depth} layers" if stack.depth > 1 else "1 layer"
-    parts = {
-        "attention": [
-            name for name in stack.names if is_attention(name) and not is_norm(name, stack.names[name])
-        ],
-        "norms": [name for name in stack.names if is_norm(name, stack.names[name])],
-    }
+    norms = [name for name in stack.names if _is_norm(name, stack.names[name])]
+    attention = [name for name in stack.names if name not in norms and is_attention(words(name))]
+    parts = {"attention": attention, "norms": norms}
     told = [f"{what} {_names(names, stack.names)}" for what, names in parts.items() if names]
     if parts["attention"] and not parts["norms"]:
         told.append("no norm with weights")
@@ -164,14 +162,9 @@ def _stack(stack: Stack) -> str:
     return f"- {layers}, {shown(f'{stack.prefix}{{}}')}: {'; '.join(told)}"
 
 
-def is_norm(name: str, shape: tuple[int, ...]) -> bool:
-    """True if a tensor has a name and the shape of a norm's parameter."""
-    return len(shape) == 1 and _NORM.search(name.lower()) is not None
-
-
-def is_attention(name: str) -> bool:
-    """True if the name looks like part of an attention."""
-    return _ATTENTION.search(name.lower()) is not None
+def _is_norm(name: str, shape: tuple[int, ...]) -> bool:
+    before, last = module(name)
+    return len(shape) == 1 and (is_norm_name(words(before)) or last in ("gamma", "alpha", "scale"))
 
 
 def _names(names: list[str], shapes: Mapping[str, tuple[int, ...]]) -> str:

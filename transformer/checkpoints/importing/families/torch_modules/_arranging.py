@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from string import digits
 
-from transformer.checkpoints.importing.families.torch_modules._norms import find_norms
-from transformer.checkpoints.importing.families.torch_modules._parts import (
-    Ask,
-    PartNames,
-    find_parts,
-    likeliest,
-)
+from transformer.checkpoints.importing.families.own_layout.outside import Ask, find_outside, likeliest
+from transformer.checkpoints.importing.families.own_layout.outside_norms import find_norms
 from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
 from transformer.errors import CheckpointError, shown
 
+_IN_LAYER = ".self_attn.in_proj_weight"
 _OWN_PROJECTIONS = ("self_attn.q_proj_weight", "multihead_attn.q_proj_weight")
 """Names in torch.nn.MultiheadAttention that replace in_proj_weight."""
 
@@ -68,41 +65,50 @@ def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
 
 def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, StoredTensor], list[str]]:
     """The tensors under the names in NAMES, and norms without a place; both empty if there is no stack."""
-    parts = find_parts(before, ask)
-    found = {"encoder": parts.encoder, "decoder": parts.decoder}
-    stacks = {side: stack for side, stack in found.items() if stack is not None}
+    stacks, d_model = _stacks(before)
     if not stacks:
         return {}, []
-    norms = find_norms(before, stacks, parts.d_model, ask)
-    renamed = _parts_by_name(parts)
+    inside = tuple(stacks.values())
+    outside = {
+        name: stored
+        for name, stored in before.items()
+        if not name.startswith(inside) and (stored.shape[-1:] == (d_model,) or name.endswith("bias"))
+    }
+    places = find_outside(outside, d_model, ask, has_sides=len(stacks) == 2)
+    modules = [
+        name.removesuffix(".weight")
+        for name, stored in outside.items()
+        if stored.shape == (d_model,) and name.endswith(".weight")
+    ]
+    norms = find_norms(modules, before, stacks, ask)
     for place, module in norms.places.items():
-        for part in ("weight", "bias"):
-            renamed.setdefault(f"{module}.{part}", []).append(f"{place}.{part}")
+        places |= {f"{place}.{part}": f"{module}.{part}" for part in ("weight", "bias")}
     tensors: dict[str, StoredTensor] = {}
     for name, stored in before.items():
-        inside = [
+        renamed = [
             f"{place}.layers.{name.removeprefix(stack)}"
             for side, stack in stacks.items()
             for place in ([side, "causal"] if [*stacks] == ["encoder"] else [side])
             if name.startswith(stack)
         ]
-        tensors |= dict.fromkeys(inside or renamed.get(name, [name]), stored)
+        renamed += [place for place, found in places.items() if found == name]
+        tensors |= dict.fromkeys(renamed or [name], stored)
     return tensors, norms.homeless
 
 
-def _parts_by_name(parts: PartNames) -> dict[str, list[str]]:
-    """Stored names outside the stacks -> names in NAMES."""
-    renamed: dict[str, list[str]] = {}
-    if parts.generator is not None:
-        module = parts.generator.removesuffix(".weight")
-        renamed[parts.generator] = ["generator.weight"]
-        renamed[f"{module}.bias"] = ["generator.bias"]
-    for place, found in (
-        ("src_embedding", parts.src_embedding),
-        ("tgt_embedding", parts.tgt_embedding),
-        ("src_positions", parts.src_positions),
-        ("tgt_positions", parts.tgt_positions),
-    ):
-        if found is not None:
-            renamed.setdefault(found, []).append(place)
-    return renamed
+def _stacks(tensors: Mapping[str, StoredTensor]) -> tuple[dict[str, str], int]:
+    """The prefix of each side's layers, and the width of the model.
+
+    A decoder has cross-attention. There are none if the files have several encoders or decoders.
+    """
+    layers = {name.removesuffix(_IN_LAYER): name for name in tensors if name.endswith(_IN_LAYER)}
+    stacks = {layer.rstrip(digits): name for layer, name in layers.items() if layer[-1:] in digits}
+    stacks = {stack: name for stack, name in stacks.items() if stack.endswith(".")}
+    found: dict[str, str] = {}
+    for stack in stacks:
+        crosses = f"{stack}0.multihead_attn.in_proj_weight" in tensors
+        found["decoder" if crosses else "encoder"] = stack
+    shapes = [tensors[name].shape for name in stacks.values()]
+    if not stacks or len(found) < len(stacks) or any(len(shape) != 2 for shape in shapes):
+        return {}, 0
+    return dict(sorted(found.items(), reverse=True)), shapes[0][1]

@@ -16,7 +16,7 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     randomized,
     raw_of,
 )
-from transformer.checkpoints.importing.families.torch_modules._names import is_positions
+from transformer.checkpoints.importing.families.own_layout.name_words import is_positions
 from transformer.checkpoints.importing.layout.questions import sinusoid_layout
 from transformer.checkpoints.importing.recognition import plan_import
 from transformer.errors import CheckpointError

@@ -1,21 +1,20 @@
-"""Places of norms outside the layers of a user's own module: after a stack, or after the embeddings."""
+"""Places of norms outside the layers of a stranger's model: after a stack, or after the embeddings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from transformer.checkpoints.importing.families.torch_modules._names import (
+from transformer.checkpoints.importing.families.own_layout.name_words import (
     is_embedding,
+    is_final,
     is_positions,
     side_of,
     words,
 )
-from transformer.checkpoints.importing.families.torch_modules._parts import Ask
-from transformer.checkpoints.reading.raw import StoredTensor
+from transformer.checkpoints.importing.families.own_layout.outside import Ask
 
 _OF_HEADS = ("head", "cls", "classif", "pool")
-_FINAL = frozenset(("final", "last", "f"))
 _LABELS = {
     "last": "after the last layer",
     "decoder": "after the decoder's last layer",
@@ -38,43 +37,43 @@ class NormPlaces:
     homeless: list[str] = field(default_factory=list)
 
 
+def likely_place(name: str, text: str, why: str, labels: Mapping[str, str]) -> str:
+    """After the last layer, if it is clear of which stack; else elsewhere, as nobody is asked."""
+    return "elsewhere" if {"encoder", "decoder"} <= labels.keys() else next(iter(labels))
+
+
 def find_norms(
-    tensors: Mapping[str, StoredTensor], stacks: Mapping[str, str], d_model: int, ask: Ask
+    modules: Iterable[str], names: Iterable[str], stacks: Mapping[str, str], ask: Ask
 ) -> NormPlaces:
     """Place the norms by name, and ask where names don't tell.
 
     Args:
-        tensors: all, by name.
+        modules: the norms outside the layers.
+        names: those of all tensors.
         stacks: "encoder", "decoder" -> the prefix of its layers' names.
-        d_model: width of the model.
         ask: answers questions.
     """
-    inside = tuple(stacks.values())
-    outside = [
-        name.removesuffix(".weight")
-        for name, stored in tensors.items()
-        if stored.shape == (d_model,) and name.endswith(".weight") and not name.startswith(inside)
-    ]
+    outside, names = list(modules), list(names)
     norms = NormPlaces()
     for side, stack in stacks.items():
-        own = _own_norm(stack, tensors)
+        own = _own_norm(stack, outside, names)
         if own is not None:
             norms.places |= dict.fromkeys(_final_places(side, stacks), own)
     rest = [module for module in outside if module not in norms.places.values() and not _is_of_head(module)]
-    for module in sorted(rest, key=lambda module: not _tells(module)):
+    for module in sorted(rest, key=lambda module: not is_told(module)):
         _place(module, norms, stacks, ask)
     return norms
 
 
-def _own_norm(stack: str, tensors: Mapping[str, StoredTensor]) -> str | None:
+def _own_norm(stack: str, norms: Iterable[str], names: Iterable[str]) -> str | None:
     """The norm of a torch.nn.TransformerEncoder or TransformerDecoder: a module of only layers and a norm."""
     parent, _, layers = stack.removesuffix(".").rpartition(".")
     own = f"{parent}.norm" if parent else "norm"
-    if layers != "layers" or f"{own}.weight" not in tensors:
+    if layers != "layers" or own not in norms:
         return None
     beside = f"{parent}." if parent else ""
     known = (stack, f"{own}.")
-    return own if all(name.startswith(known) for name in tensors if name.startswith(beside)) else None
+    return own if all(name.startswith(known) for name in names if name.startswith(beside)) else None
 
 
 def _place(module: str, norms: NormPlaces, stacks: Mapping[str, str], ask: Ask) -> None:
@@ -83,7 +82,7 @@ def _place(module: str, norms: NormPlaces, stacks: Mapping[str, str], ask: Ask) 
         for what, places in _spots(module, stacks).items()
         if not any(place in norms.places for place in places)
     }
-    if _tells(module):
+    if is_told(module):
         spots = {
             what: places
             for what, places in spots.items()
@@ -92,7 +91,7 @@ def _place(module: str, norms: NormPlaces, stacks: Mapping[str, str], ask: Ask) 
     if not spots:
         norms.homeless.append(module)
         return
-    is_sure = _tells(module) and len(spots) == 1
+    is_sure = is_told(module) and len(spots) == 1
     what = next(iter(spots)) if is_sure else _ask(module, spots, ask)
     norms.places |= dict.fromkeys(spots.get(what, ()), module)
 
@@ -114,10 +113,9 @@ def _spots(module: str, stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]
         return {"last": _final_places(next(iter(stacks)), stacks), "embeddings": ("src_norm", "tgt_norm")}
     side = side_of(module)
     spots: dict[str, tuple[str, ...]] = {"decoder": ("decoder.norm",), "encoder": ("encoder.norm",)}
-    if side is None:
+    if not side:
         return spots | {"embeddings": ("src_norm", "tgt_norm")}
-    stack = "encoder" if side == "src" else "decoder"
-    return {stack: spots[stack], "embeddings": (f"{side}_norm",)}
+    return {side: spots[side], "embeddings": ("src_norm" if side == "encoder" else "tgt_norm",)}
 
 
 def _final_places(side: str, stacks: Mapping[str, str]) -> tuple[str, ...]:
@@ -125,8 +123,9 @@ def _final_places(side: str, stacks: Mapping[str, str]) -> tuple[str, ...]:
     return ("encoder.norm", "decoder.norm") if [*stacks] == ["encoder"] else (f"{side}.norm",)
 
 
-def _tells(module: str) -> bool:
-    return _is_of_embedding(module) or not _FINAL.isdisjoint(words(module))
+def is_told(module: str) -> bool:
+    """True if a name says where its norm is."""
+    return _is_of_embedding(module) or is_final(module)
 
 
 def _is_of_embedding(module: str) -> bool:

@@ -1,15 +1,14 @@
-"""Finds the stacks, embeddings, positions and generator of a user's own torch.nn.Transformer module."""
+"""Finds the embeddings, tables of positions and generator outside the layers of a stranger's model."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from string import digits
 from typing import Any
 
-from transformer.checkpoints.importing.families.torch_modules._names import (
-    is_decoder,
+from transformer.checkpoints.importing.families.own_layout.name_words import (
+    bias_of,
     is_embedding,
     is_linear,
     is_positions,
@@ -18,7 +17,6 @@ from transformer.checkpoints.importing.families.torch_modules._names import (
 from transformer.checkpoints.importing.layout.questions import sinusoid_layout
 from transformer.checkpoints.reading.raw import StoredTensor
 
-_IN_LAYER = ".self_attn.in_proj_weight"
 _MOST_OPTIONS = 16
 _NONE = "none"
 _NAMES = "Neither the names nor anything else in the files says which."
@@ -32,66 +30,47 @@ def likeliest(name: str, text: str, why: str, labels: Mapping[Any, str]) -> Any:
     return next(iter(labels))
 
 
-@dataclass(frozen=True)
-class PartNames:
-    """The parts found: names of tensors, or name prefixes of stacks.
+def only_answer(name: str, text: str, why: str, labels: Mapping[Any, str]) -> Any:
+    """The only tensor that is an answer; none if there are several and nobody is asked."""
+    names = [one for one in labels if one != _NONE]
+    return names[0] if len(names) == 1 else _NONE
 
-    Empty if there are several encoders or decoders.
 
-    Attributes:
-        encoder: prefix of the stack of layers without cross-attention, such as "encoder.layers.".
-        decoder: prefix of the stack with cross-attention.
+def find_outside(
+    tensors: Mapping[str, StoredTensor], d_model: int, ask: Ask, *, has_sides: bool
+) -> dict[str, str]:
+    """Find parts by names and shapes, and ask where several readings remain.
+
+    Args:
+        tensors: those outside the layers, by name.
         d_model: width of the model.
-        src_embedding, tgt_embedding: (V, D) each, the same if there is only one.
-        src_positions, tgt_positions: position tables, learned or computed.
-        generator: (V, D), a linear layer.
+        ask: answers questions.
+        has_sides: whether there are both an encoder and a decoder.
+
+    Returns:
+        Place -> name of the tensor. Places are "generator.weight", "generator.bias", "src_embedding",
+        "src_positions" and the same of tgt, which are equal if there is only one.
     """
-
-    encoder: str | None = None
-    decoder: str | None = None
-    d_model: int = 0
-    src_embedding: str | None = None
-    tgt_embedding: str | None = None
-    src_positions: str | None = None
-    tgt_positions: str | None = None
-    generator: str | None = None
-
-
-def find_parts(tensors: Mapping[str, StoredTensor], ask: Ask) -> PartNames:
-    """Find parts by names and shapes, and ask where several readings remain."""
-    layers = {name.removesuffix(_IN_LAYER): name for name in tensors if name.endswith(_IN_LAYER)}
-    stacks = {layer.rstrip(digits): name for layer, name in layers.items() if layer[-1:] in digits}
-    stacks = {stack: name for stack, name in stacks.items() if stack.endswith(".")}
-    decoders = {stack for stack in stacks if f"{stack}0.multihead_attn.in_proj_weight" in tensors}
-    if not stacks or len(decoders) > 1 or len(stacks) - len(decoders) > 1:
-        return PartNames()
-    if any(len(tensors[name].shape) != 2 for name in stacks.values()):
-        return PartNames()
-    inside = tuple(stacks)
-    d_model = tensors[next(iter(stacks.values()))].shape[1]
-    outside = {
-        name: stored
-        for name, stored in tensors.items()
-        if not name.startswith(inside) and stored.shape and stored.shape[-1] == d_model
-    }
-    finder = _Finder(tensors, ask, has_sides=len(stacks) > len(decoders) > 0)
-    tables = {
-        name: stored for name, stored in outside.items() if is_positions(name) and _is_table(stored.shape)
-    }
-    matrices = [name for name, stored in outside.items() if len(stored.shape) == 2 and name not in tables]
+    finder = _Finder(tensors, d_model, ask, has_sides)
+    fitting = {name: stored.shape for name, stored in tensors.items() if d_model in stored.shape}
+    tables = [
+        name
+        for name, shape in fitting.items()
+        if is_positions(name) and shape[-1] == d_model and _is_table(shape)
+    ]
+    matrices = [name for name, shape in fitting.items() if len(shape) == 2 and name not in tables]
     generator = finder.generator(matrices)
     src, tgt = finder.embeddings([name for name in matrices if name != generator], generator)
-    src_positions, tgt_positions = finder.positions(list(tables))
-    return PartNames(
-        encoder=next(iter(stacks.keys() - decoders), None),
-        decoder=next(iter(decoders), None),
-        d_model=d_model,
-        src_embedding=src,
-        tgt_embedding=tgt,
-        src_positions=src_positions,
-        tgt_positions=tgt_positions,
-        generator=generator,
-    )
+    src_positions, tgt_positions = finder.positions(tables)
+    places = {
+        "generator.weight": generator,
+        "generator.bias": generator and bias_of(generator, tensors),
+        "src_embedding": src,
+        "tgt_embedding": tgt,
+        "src_positions": src_positions,
+        "tgt_positions": tgt_positions,
+    }
+    return {place: name for place, name in places.items() if name and name != _NONE}
 
 
 def _is_table(shape: tuple[int, ...]) -> bool:
@@ -101,15 +80,10 @@ def _is_table(shape: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True)
 class _Finder:
-    """Identifies the matrices outside the stacks.
-
-    Attributes:
-        tensors: all, by name.
-        ask: answers questions.
-        has_sides: whether there are both an encoder and a decoder.
-    """
+    """Identifies the matrices; attributes are as in `find_outside`."""
 
     tensors: Mapping[str, StoredTensor]
+    d_model: int
     ask: Ask
     has_sides: bool
 
@@ -117,7 +91,7 @@ class _Finder:
         """The layer from hidden states to words, with as many rows as the target embedding."""
         others = [name for name in matrices if not self._is_linear(name)]
         linear = self._distinct(name for name in matrices if self._is_linear(name))
-        targets = [name for name in others if side_of(name) == "tgt" and is_embedding(name)]
+        targets = [name for name in others if side_of(name) == "decoder" and is_embedding(name)]
         words = {self._rows(name) for name in (targets if len(targets) == 1 else others)}
         fitting = [name for name in linear if not words or self._rows(name) in words]
         if len(fitting) == 1:
@@ -183,8 +157,8 @@ class _Finder:
         """
         if len(self._distinct(names)) < 2:
             return (names[0], names[-1]) if names else (None, None)
-        src = [name for name in names if side_of(name) == "src"]
-        tgt = [name for name in names if side_of(name) == "tgt"]
+        src = [name for name in names if side_of(name) == "encoder"]
+        tgt = [name for name in names if side_of(name) == "decoder"]
         if len(names) == 2 and not (src or tgt):
             tgt = of_target
         if len(names) == 2 and 1 in (len(src), len(tgt)) and 2 not in (len(src), len(tgt)):
@@ -204,18 +178,19 @@ class _Finder:
         return str(self.ask(name, text, _NAMES, _offered(likely)))
 
     def _is_linear(self, name: str) -> bool:
-        """True for a linear layer's matrix: its module has a bias, or a name used for one."""
-        if self._has_bias(name):
+        """True for a linear layer's matrix: its module has a bias, or its shape or name is that of one."""
+        if self._has_bias(name) or self.tensors[name].shape[-1] != self.d_model:
             return True
-        return not is_embedding(name) and (is_linear(name) or (is_decoder(name) and not self.has_sides))
+        return not is_embedding(name) and (is_linear(name) or (_is_decoder(name) and not self.has_sides))
 
     def _has_bias(self, name: str) -> bool:
-        module, _, attribute = name.rpartition(".")
-        bias = self.tensors.get(f"{module}.bias")
-        return attribute == "weight" and bias is not None and bias.shape == self.tensors[name].shape[:1]
+        bias = self.tensors.get(bias_of(name, self.tensors))
+        return bias is not None and bias.shape == (self._rows(name),)
 
     def _rows(self, name: str) -> int:
-        return max(self.tensors[name].shape[:-1])
+        """The words that a matrix is for, or the positions."""
+        shape = self.tensors[name].shape
+        return max(shape[:-1]) if shape[-1] == self.d_model else shape[-1]
 
     def _distinct(self, names: Iterable[str]) -> list[str]:
         """The names without aliases of the same stored numbers."""
@@ -225,10 +200,15 @@ class _Finder:
         return list(first.values())
 
 
+def _is_decoder(name: str) -> bool:
+    """True if the module itself is called decoder: an embedding, or the linear layer of a single stack."""
+    return name.removesuffix(".weight").rpartition(".")[2] in ("decoder", "dec")
+
+
 def _is_surely_embedding(name: str) -> bool:
-    if is_linear(name) or is_decoder(name):
+    if is_linear(name) or _is_decoder(name):
         return False
-    return is_embedding(name) or side_of(name) is not None
+    return is_embedding(name) or side_of(name) != ""
 
 
 def _offered(names: list[str]) -> dict[str, str]:
