@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from transformer.checkpoints.importing.config_draft import LARGEST_SIZE, ConfigDraft, likely_heads
+from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.importing.families.toolkits._sublayers import (
     HALVES,
     OFFSET,
@@ -21,10 +21,11 @@ from transformer.checkpoints.importing.families.toolkits._sublayers import (
 from transformer.checkpoints.importing.family import Family, Into, StandIn
 from transformer.checkpoints.importing.layout import questions
 from transformer.checkpoints.importing.layout.operations import Stored
+from transformer.checkpoints.importing.layout.rotary_questions import ask_grouped_heads
 from transformer.checkpoints.importing.layout.shipped import layout
 from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.checkpoints.reading.raw import RawCheckpoint
-from transformer.errors import CheckpointError, shown
+from transformer.errors import CheckpointError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -71,7 +72,8 @@ def read_config(draft: ConfigDraft) -> None:
     first = "decoder" if depths["decoder"] else "encoder"
     layer = f"{first}.layers.0"
     draft.size("d_model", "d_model", f"{layer}.self_attn.to_q.weight", 1)
-    _read_heads(draft, layer)
+    rows, k_rows = (draft.length(f"{layer}.self_attn.to_{part}.weight", 0) for part in "qk")
+    ask_grouped_heads(draft, rows, k_rows, even=False)
     _read_norms(draft, first, layer)
     _read_feed_forward(draft, layer)
     draft.present("attention_bias", f"{layer}.self_attn.to_out.bias")
@@ -96,30 +98,6 @@ def _read_direction(draft: ConfigDraft, depth: int) -> dict[str, int]:
         return {"encoder": 0, "decoder": depth}
     draft.raw = renamed(draft.raw, {"decoder.": "encoder.", "tgt_": "src_"})
     return {"encoder": depth, "decoder": 0}
-
-
-def _read_heads(draft: ConfigDraft, layer: str) -> None:
-    rows = draft.length(f"{layer}.self_attn.to_q.weight", 0)
-    k_rows = draft.length(f"{layer}.self_attn.to_k.weight", 0)
-    possible = likely_heads(rows, lambda width: k_rows % width == 0) if rows <= LARGEST_SIZE else []
-    if not possible:
-        raise CheckpointError(
-            f"{rows} rows of to_q and {k_rows} rows of to_k can't be divided into heads of one width: export "
-            "the whole model again."
-        )
-    n_heads = draft.ask(
-        "n_heads",
-        "How many attention heads does each layer have?",
-        "All heads of a layer are stored as one matrix; each is 64 wide unless attn_dim_head says else.",
-        {n: f"{n} (each {rows // n} wide)" for n in possible},
-    )
-    if n_heads < 1 or rows % n_heads or k_rows % (rows // n_heads):
-        raise CheckpointError(
-            f"{shown(n_heads)} heads are impossible: {rows} rows of to_q and {k_rows} rows of to_k must be "
-            "divided into heads of one width."
-        )
-    draft.put("d_head", rows // n_heads, "shapes", "rows of to_q over heads")
-    draft.put("n_kv_heads", k_rows * n_heads // rows, "shapes", "rows of to_k over the width of a head")
 
 
 def _read_norms(draft: ConfigDraft, first: str, layer: str) -> None:
