@@ -1,9 +1,11 @@
-"""A page counts as idle once nothing that it asked for can still come."""
+"""Requests that overtake their answers: none is awaited in vain, and none breaks the page."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+
+from playwright.sync_api import expect
 
 from tests.browser.components.line import Line
 from tests.browser.conftest import OpenPage, Serve
@@ -27,3 +29,21 @@ def test_a_fragment_that_the_page_no_longer_draws_is_not_awaited(open_page: Open
     line.release()
     settle(page)
     assert page.get_by_role("button", name="Count").count() == 0
+
+
+def test_a_message_that_the_browser_has_is_still_there_when_it_is_needed(
+    open_page: OpenPage, serve: Serve
+) -> None:
+    """Streamlit's browser forgets a long message some runs later: by default, before late answers refer to it."""
+    page = open_page()
+    line = Line(page)
+    visit(page, serve(APP))
+    line.hold_answers()
+    for n, name in enumerate(
+        ("long text", "counter", "counter", "counter", "long text"), start=line.ended + 1
+    ):
+        page.get_by_text(f"With a {name}").click()
+        wait_until(page, partial(line.has_ended, n), "the page never ran")
+    line.release()
+    settle(page)
+    expect(page.get_by_text("long enough for the browser to keep it")).to_be_visible()

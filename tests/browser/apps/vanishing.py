@@ -1,4 +1,4 @@
-"""A fragment that the page no longer draws once its box is unticked, for test_waiting.py."""
+"""A fragment and a text that the page no longer draws once their boxes are unticked, for test_waiting.py."""
 
 import streamlit as st
 
@@ -10,3 +10,5 @@ def counter() -> None:
 
 if st.checkbox("With a counter", value=True):
     counter()
+if st.checkbox("With a long text", value=True):
+    st.text("long enough for the browser to keep it " * 1000)
