@@ -31,17 +31,14 @@ def test_a_fragment_that_the_page_no_longer_draws_is_not_awaited(open_page: Open
     assert page.get_by_role("button", name="Count").count() == 0
 
 
-def test_a_message_that_the_browser_has_is_still_there_when_it_is_needed(
-    open_page: OpenPage, serve: Serve
-) -> None:
-    """Streamlit's browser forgets a long message some runs later: by default, before late answers refer to it."""
+def test_a_message_is_kept_until_late_answers_have_come(open_page: OpenPage, serve: Serve) -> None:
+    """A browser forgets long messages some runs later: by default, before late answers refer to them."""
     page = open_page()
     line = Line(page)
     visit(page, serve(APP))
     line.hold_answers()
-    for n, name in enumerate(
-        ("long text", "counter", "counter", "counter", "long text"), start=line.ended + 1
-    ):
+    ticks = ("long text", "counter", "counter", "counter", "long text")
+    for n, name in enumerate(ticks, start=line.ended + 1):
         page.get_by_text(f"With a {name}").click()
         wait_until(page, partial(line.has_ended, n), "the page never ran")
     line.release()
