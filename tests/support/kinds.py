@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -358,3 +359,9 @@ KINDS: dict[str, Callable[[], LoadedModel]] = {
         *(experts, local),
     )
 }
+
+
+@cache
+def config_of(make: Callable[[], LoadedModel]) -> TransformerConfig:
+    """The configuration of a model that tests choose their parameters by: it is made once per process."""
+    return make().model.config

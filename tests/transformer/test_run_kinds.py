@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.support.kinds import KINDS, masked, prompted, reader, rotary
+from tests.support.kinds import KINDS, config_of, masked, prompted, reader, rotary
 from tests.support.renumbered import BOS_ID, EOS_ID, LANGUAGE, MASK, PAD_ID
 from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel, freeze
@@ -19,7 +19,7 @@ from transformer.text.ids import IdCoder
 
 TEXT = "Yesterday I saw the dog."
 WRITERS = [name for name, make in KINDS.items() if name in ("prompted", "rotary", "relative", "languages")]
-WITHOUT_ENCODER = [name for name, make in KINDS.items() if make().model.config.kind == "decoder-only"]
+WITHOUT_ENCODER = [name for name, make in KINDS.items() if config_of(make).kind == "decoder-only"]
 
 
 def forward(loaded: LoadedModel, run: Run, ids: tuple[int, ...]) -> torch.Tensor:

@@ -12,7 +12,7 @@ from tests.pages.app import open_app, press, texts
 from tests.pages.lab.page import in_address, metrics, opened
 from tests.pages.offered import TEXT
 from tests.support.crosses import covering
-from tests.support.kinds import KINDS
+from tests.support.kinds import KINDS, config_of
 from transformer.checkpoints.opening import open_model
 from transformer.loaded import LoadedModel
 from transformer.run import run_sentence
@@ -30,13 +30,13 @@ FITTING = [
     (kind, name)
     for kind, make in MODELS.items()
     for name, mistake in MISTAKES.items()
-    if not mistake.unfit(make().model.config)
+    if not mistake.unfit(config_of(make))
 ]
 UNFIT = {
     name: kind
     for kind, make in KINDS.items()
     for name, mistake in MISTAKES.items()
-    if mistake.unfit(make().model.config)
+    if mistake.unfit(config_of(make))
 }
 """For each mistake that does not fit every kind, a kind that it does not fit."""
 
@@ -61,7 +61,7 @@ def test_a_mistake_is_shown_with_its_number(kind: str, name: str) -> None:
 def test_where_there_is_nothing_to_break_the_page_says_why(name: str, kind: str) -> None:
     app = opened(kind, mistake=name)
     assert not app.metric
-    assert escaped(MISTAKES[name].unfit(MODELS[kind]().model.config)) in [info.value for info in app.info]
+    assert escaped(MISTAKES[name].unfit(config_of(MODELS[kind]))) in [info.value for info in app.info]
     assert {code.value for code in app.code} >= {MISTAKES[name].wrong}, "its code is shown all the same"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tests.support.kinds import KINDS
+from tests.support.kinds import KINDS, config_of
 from tests.support.models import tiny_model, tiny_subword_model
 from tests.viz.mounted import unpack_frame
 from transformer.loaded import LoadedModel
@@ -22,7 +22,7 @@ from viz.viewer.viewer_run import AttentionView, ViewerRun, view_run
 LIGHT = PALETTES["light"]
 TEXT, TARGET = "the dog saw a cat , yesterday .", "ho visto il cane"
 MODELS = KINDS | {"words": lambda: tiny_model(2), "sub-words": lambda: tiny_subword_model(2)}
-DECODERS = [kind for kind, make in MODELS.items() if make().model.config.n_decoder_layers]
+DECODERS = [kind for kind, make in MODELS.items() if config_of(make).n_decoder_layers]
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.support.kinds import KINDS
+from tests.support.kinds import KINDS, config_of
 from tests.support.models import tiny_model
 from transformer.analysis.edited import edited_records
 from transformer.analysis.interventions.corpus import corpus_effects, whole_output
@@ -22,7 +22,7 @@ from transformer.analysis.interventions.questions import suppressed_ids, word_qu
 from transformer.run import run_sentence
 
 TEXT, OTHER = "Yesterday I saw the dog.", "The cat saw a dog yesterday."
-WRITERS = [name for name, make in KINDS.items() if make().model.config.has_generator]
+WRITERS = [name for name, make in KINDS.items() if config_of(make).has_generator]
 
 
 @pytest.mark.parametrize("kind", WRITERS)

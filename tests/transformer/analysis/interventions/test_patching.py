@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.support.kinds import config_of
 from tests.support.models import tiny_model
 from tests.support.renumbered import MASK
 from tests.support.runs import MODELS, ran
@@ -39,7 +40,7 @@ from transformer.run import force, run_sentence
 
 TEXT, OTHER = "The dog saw a cat yesterday.", "The cat saw a cat yesterday."
 ALL_OTHERS = "A cat see yesterday the dog."
-WITH_GENERATOR = [kind for kind in MODELS if MODELS[kind]().model.config.has_generator]
+WITH_GENERATOR = [kind for kind, make in MODELS.items() if config_of(make).has_generator]
 
 
 def paired(kind: str) -> tuple[LoadedModel, Pair]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.support.kinds import KINDS
+from tests.support.kinds import KINDS, config_of
 from tests.support.models import tiny_model, tiny_subword_model
 from transformer.analysis.interventions.outcomes import outcomes
 from transformer.analysis.interventions.questions import (
@@ -20,7 +20,7 @@ from transformer.errors import SentenceError
 from transformer.run import run_sentence
 
 TEXT = "Yesterday I saw the dog."
-WRITERS = [name for name, make in KINDS.items() if make().model.config.has_generator]
+WRITERS = [name for name, make in KINDS.items() if config_of(make).has_generator]
 
 
 @pytest.mark.parametrize("kind", WRITERS)
