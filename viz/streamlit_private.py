@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from weakref import WeakSet
 
 import streamlit
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -33,6 +36,30 @@ def send_every_message() -> None:
             queue._delta_index_map = {}  # later messages replace none of an earlier run
 
     ForwardMsgQueue.clear = clear_for_pages  # type: ignore[method-assign, assignment]
+
+
+@cache
+def ignore_requests_of_left_pages() -> None:
+    """Ignore what a fragment of a page asks for once a link has left that page; to be called once per server.
+
+    Streamlit would run it as a part of its page, or take that page for the one that the link asked for. The
+    browser, which shows the next page, then clears it, and throws when a part of it is drawn.
+    """
+    request_rerun = AppSession.request_rerun
+    on_named_pages = WeakSet[AppSession]()
+    """Sessions whose browser named the page; on a first visit it names an address, resolved later."""
+
+    def request_on_current_page(session: AppSession, request: ClientState | None) -> None:
+        page = session._client_state
+        if request is not None and request.fragment_id:
+            if session in on_named_pages and request.page_script_hash != page.page_script_hash:
+                return
+        elif request is not None and request.page_script_hash:
+            page.page_script_hash = request.page_script_hash
+            on_named_pages.add(session)
+        request_rerun(session, request)
+
+    AppSession.request_rerun = request_on_current_page  # type: ignore[method-assign, assignment]
 
 
 @cache

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 import streamlit as st
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
@@ -15,7 +16,13 @@ from streamlit.runtime.scriptrunner import ScriptRunContext, add_script_run_ctx,
 from streamlit.runtime.state import SafeSessionState, SessionState
 
 from viz import address
-from viz.streamlit_private import chart_script, is_bound, is_history_step, send_every_message
+from viz.streamlit_private import (
+    chart_script,
+    ignore_requests_of_left_pages,
+    is_bound,
+    is_history_step,
+    send_every_message,
+)
 
 
 @pytest.fixture
@@ -94,6 +101,30 @@ def test_a_run_of_the_whole_page_drops_what_is_not_sent_yet() -> None:
     queue.enqueue(text_at(0, "outer"))
     AppSession._clear_queue(Mock(_browser_queue=queue))
     assert queue.is_empty()
+
+
+def pages_run(*requests: tuple[str, str]) -> list[str]:
+    """The pages for which a session that gets these requests (page, fragment) starts a run."""
+    ignore_requests_of_left_pages()
+    session = Mock(_client_state=ClientState(), _scriptrunner=None)
+    for page, fragment in requests:
+        AppSession.request_rerun(session, ClientState(page_script_hash=page, fragment_id=fragment))
+    return [call.args[0].page_script_hash for call in session._create_scriptrunner.call_args_list]
+
+
+def test_a_fragment_of_a_page_that_a_link_has_left_is_not_run() -> None:
+    assert pages_run(("a", ""), ("a", "clock"), ("b", ""), ("a", "clock")) == ["a", "a", "b"]
+    assert pages_run(("a", ""), ("b", ""), ("b", "clock"), ("a", ""), ("a", "clock")) == [
+        "a",
+        "b",
+        "b",
+        "a",
+        "a",
+    ]
+
+
+def test_on_a_first_visit_which_names_no_page_fragments_run() -> None:
+    assert pages_run(("", ""), ("a", "clock")) == ["", "a"]
 
 
 def test_the_script_for_charts_is_known_by_name() -> None:

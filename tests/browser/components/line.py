@@ -34,6 +34,10 @@ class Line:
         """Hold back all messages to the page from now on."""
         self._holds_answers = True
 
+    def has_sent(self, messages: int) -> bool:
+        """True once the page has sent this many messages since it was opened."""
+        return self.sent >= messages
+
     def has_ended(self, runs: int) -> bool:
         """True once the server has ended this many runs since the page was opened."""
         return self.ended >= runs
