@@ -13,6 +13,8 @@ BIN := .venv/bin
 PYTEST = $(BIN)/python -m pytest -n 3 --no-loadscope-reorder
 OPEN_TO_OTHERS = --server.address $(ADDRESS) --browser.serverAddress $(ADDRESS) --server.allowedHosts $(ADDRESS)
 export TORCH_INDEX
+# Compiled modules are kept: the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 # PyTorch's threads sleep while they wait for each other: spinning, they take the cores from the browser.
 export OMP_WAIT_POLICY ?= PASSIVE
 # What a run gives back is kept for the next one: asking the system for it anew takes a sixth of a run's time.
