@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
 from transformer.checkpoints.importing.layout.plain_yaml import Node, plain
@@ -141,7 +141,7 @@ class ConfigReader(SectionReader):
         value = tuple(value) if isinstance(value, list) else value
         kinds = str(_FIELDS[name]).split(" | ")
         if type(value) not in {kind for one in kinds for kind in _KINDS.get(one, (str,))}:
-            wanted = " or ".join(_IN_WORDS.get(kind, "one of its names") for kind in kinds)
+            wanted = " or ".join(_IN_WORDS.get(kind) or f"one of {_choices(name)}" for kind in kinds)
             raise self.error(node, f"{name} is {shown(value)}: it must be {wanted}")
         if type(value) is int and not (1 if name == "d_model" else -1) <= value <= LARGEST_SIZE:
             raise self.error(node, f"{name} is {shown(value)}: no model can have that")
@@ -150,6 +150,13 @@ class ConfigReader(SectionReader):
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def _choices(name: str) -> str:
+    """The names that a setting may have."""
+    kind = get_type_hints(TransformerConfig)[name]
+    named = (one for one in (kind, *get_args(kind)) if get_origin(one) is Literal)
+    return ", ".join(str(choice) for one in named for choice in get_args(one))
 
 
 def _is_number(text: str) -> bool:

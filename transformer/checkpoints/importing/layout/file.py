@@ -59,6 +59,7 @@ class Layout:
         recognise: conditions on a checkpoint, as in `conditions`.
         norms: names of gamma and beta in norms, where they aren't weight and bias.
         names: foreign names to ours, as in `family.Renames`, with modules expanded to their weights.
+        ignored_lines: the lines of the names that a user's file ignores.
         told_in: where the configuration is if not in config.json: files of the folder, or values that a
             trainer saved next to the weights.
         config: the field of TransformerConfig, or one of GROUPS -> a value, or how to find it: a dictionary,
@@ -83,6 +84,7 @@ class Layout:
     norms: Mapping[str, Node] = field(default_factory=dict)
     names: Mapping[str, Into] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
+    ignored_lines: Mapping[str, int] = field(default_factory=dict)
     told_in: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
     only: Mapping[str, Only] = field(default_factory=dict)
@@ -180,11 +182,13 @@ class _Reader(NamesReader, ConfigReader):
         return replace(base, **changes)
 
     def without_ignored(self, base: Layout, sections: Mapping[str, Node]) -> Layout:
-        """The base without the names that these sections ignore."""
+        """The base without the names that these sections ignore, with the lines of a user's."""
         if "ignored" not in sections:
             return base
-        ignored = self.dictionary(sections["ignored"], "ignored").keys()
-        return replace(base, names={name: base.names[name] for name in base.names if name not in ignored})
+        ignored = self.dictionary(sections["ignored"], "ignored")
+        names = {name: base.names[name] for name in base.names if name not in ignored}
+        lines = {} if self.trusted else {name: node.line for name, node in ignored.items()}
+        return replace(base, names=names, ignored_lines={**base.ignored_lines, **lines})
 
     @property
     def _tables(self) -> Mapping[str, Callable[[Node], Iterator[tuple[str, Any]]]]:

@@ -139,9 +139,10 @@ class NamesReader(SectionReader):
             elif isinstance(name, str) and name in OPERATIONS:
                 found.append((name, self.argument(name, argument, rows)))
             else:
-                known = (*OPERATIONS, *OLD_NAMES)
-                near = nearest_name(str(name), known)
-                raise self.error(one, f"there is no layout {shown(name)}{near}; known: {', '.join(known)}")
+                known = [operation for operation in OPERATIONS if operation != "as_it_is"]
+                given = plain_value(one)
+                near = nearest_name(str(given), known)
+                raise self.error(one, f"there is no by: {shown(given)}{near}; known: {', '.join(known)}")
         names = [name for name, _ in found]
         if len(set(names)) < len(names) or len(DIVIDING.intersection(names)) > 1:
             raise self.error(

@@ -7,17 +7,22 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
+from transformer.checkpoints.importing.family import Patterns
 from transformer.checkpoints.importing.foreign_config import ForeignConfig
 from transformer.checkpoints.importing.layout.conditions import chosen, holds
 from transformer.checkpoints.importing.layout.derived import Derived
 from transformer.checkpoints.importing.layout.file import Layout, overlaid
 from transformer.checkpoints.importing.layout.groups import GROUPS
+from transformer.checkpoints.importing.layout.our_names import pattern_of
 from transformer.checkpoints.importing.layout.sources import Sources
-from transformer.errors import CheckpointError
+from transformer.checkpoints.importing.nearest_names import nearest
+from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 
 _USUAL = ("logits_scale", "merge_heads")
 """Settings that no tensor reveals and models rarely change: reported, not asked."""
+_MOST_UNMATCHED = 8
+"""Most lines without a tensor that are noted."""
 
 
 class Reading:
@@ -58,6 +63,22 @@ class Reading:
         for when, sentence in self.layout.notes:
             if self._holds(when):
                 self.draft.note(sentence)
+        self._note_unmatched()
+
+    def _note_unmatched(self) -> None:
+        """Note the lines under `ignored` that match no tensor: often they give only the end of a name."""
+        lines, tensors = self.layout.ignored_lines, self.draft.raw.tensors
+        matches = map(Patterns(lines).find, tensors if lines else ())
+        matched = {match[0] for match in matches if match is not None}
+        present = sorted({pattern_of(name) for name in tensors}) if lines.keys() - matched else []
+        for name in [name for name in lines if name not in matched][:_MOST_UNMATCHED]:
+            pattern = pattern_of(name)
+            ends = [one for one in present if one.endswith(f".{pattern}")]
+            near = ", ".join(map(shown, ends[:2] or nearest(pattern, present)))
+            self.draft.note(
+                f"{self.layout.what}, line {lines[name]}: {shown(name)} under ignored matches no tensor of "
+                f"the files{near and '; the nearest: '}{near}."
+            )
 
     def _told(self) -> ForeignConfig | None:
         """The configuration where the layout says that it is."""

@@ -109,7 +109,9 @@ def _without_prefixes(own: Layout) -> Layout:
         return name[len(next((one for one in own.prefixes if name.startswith(one)), "")) :]
 
     names = {bare(name): into for name, into in own.names.items()}
-    return replace(own, names=names, ignored={bare(name): why for name, why in own.ignored.items()})
+    ignored = {bare(name): why for name, why in own.ignored.items()}
+    lines = {bare(name): line for name, line in own.ignored_lines.items()}
+    return replace(own, names=names, ignored=ignored, ignored_lines=lines)
 
 
 def _family(own: Layout, matches: Callable[[RawCheckpoint], bool]) -> Family:

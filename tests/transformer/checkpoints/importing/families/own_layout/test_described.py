@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+import headlight
 from tests.transformer.checkpoints.importing.families.foreign import (
     close,
     imported,
@@ -21,7 +22,7 @@ from tests.transformer.checkpoints.importing.families.foreign import (
     randomized,
     raw_of,
 )
-from tests.transformer.model.core import trace_of
+from tests.transformer.model.core import tiny_config, trace_of
 from transformer.checkpoints.importing.layout.shipped import described_by_user
 from transformer.checkpoints.importing.recognition import plan_import, with_mapping
 from transformer.checkpoints.opening import open_checkpoint
@@ -198,6 +199,15 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
         ("w_1\n", "w_1.wieght\n", 13, "our model has no"),
         ("n_heads: 4", "n_head: 4", 20, "the nearest is n_heads"),
         ("by: blocks", "by: bloks", 6, "the nearest is blocks"),
+        (
+            "by: blocks",
+            "by: interleaved",
+            6,
+            "no by: 'interleaved'; the nearest is interleaved_by_head; known",
+        ),
+        ("n_heads: 4", "merge_heads: true", 20, "it must be one of transposed, untransposed"),
+        ("n_heads: 4", "query_key_norm: 3", 20, "it must be true or false or one of each_head, across_heads"),
+        ("norm_position: pre", "norm_position: 1", 21, "it must be one of pre, post, both, output, none"),
         ("ignored:", "ignore:", 18, "the nearest is ignored"),
         ("blocks.{}.ln1", "blocks.{0.__class__}.ln1", 4, "is not a pattern"),
         ("blocks.{}.ln1", "blocks.ln1", 4, "fewer {}"),
@@ -213,6 +223,64 @@ def test_a_mistake_is_refused_with_its_line(tmp_path: Path, old: str, new: str, 
     message = refusal(tmp_path, documented().replace(old, new, 1))
     assert said in message
     assert f"line {line}" in message
+
+
+def test_only_documented_operations_are_offered(tmp_path: Path) -> None:
+    message = refusal(tmp_path, documented().replace("by: blocks", "by: interleaved"))
+    offered = message.partition("known: ")[2].rstrip(".").split(", ")
+    assert "take_rows" in offered
+    assert not [name for name in offered if f"`{name}`" not in DOCUMENT.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize(
+    "ignored, said",
+    [
+        ("mask", []),
+        ("blocks.{}.scale", ["the nearest: 'blocks.{}.ln1.bias', 'blocks.{}.ln1.weight'."]),
+        ("ask", ["line 18: 'ask' under ignored matches no tensor of the files."]),
+        ("bias", ["the nearest: 'blocks.{}.attn.out.bias', 'blocks.{}.attn.qkv.bias'."]),
+        ("module.blocks.0.up.bias", ["the nearest: 'blocks.{}.mlp.up.bias', "]),
+    ],
+)
+def test_an_ignored_name_without_a_tensor_is_noted(tmp_path: Path, ignored: str, said: list[str]) -> None:
+    text = documented().replace("  mask:", f"  {ignored}:")
+    notes = [note for note in plan_import(mapped(tmp_path, text), {}).report.notes if "ignored" in note]
+    assert len(notes) == len(said)
+    assert all(one in note for one, note in zip(said, notes, strict=True))
+
+
+def test_the_documented_comparison_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = randomized(Gpt())
+    torch.save(mine.state_dict(), tmp_path / "model.pt")
+    (tmp_path / "own.yaml").write_text(f"{documented()}  pad_id: -1\n", encoding="utf-8")
+    python = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)[1]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"headlight": headlight, "torch": torch, "mine": mine}
+    with pytest.warns(UserWarning, match="leaves questions open"):
+        exec(python, names)  # noqa: S102 -- our own document
+    assert names["error"] < 1e-5
+
+
+def test_a_fused_gate_and_a_mixed_order_are_read_as_documented(tmp_path: Path) -> None:
+    """Rows of the documented operations: a gate before the other matrix, heads of keys and values in turn."""
+    table = DOCUMENT.read_text(encoding="utf-8")
+    [gated] = re.findall(r"`by: blocks` to `(\[.*?\])`", table)
+    [mixed] = re.findall(r"`by: (\[{take_rows: .*?}, blocks\])`", table)
+    up = f"{{by: blocks, to: {gated}}}"
+    qkv = f"{{by: {mixed}, to: [self_attn.w_q, self_attn.w_k, self_attn.w_v]}}"
+    text = f"names:\n  b.{{}}:\n    at: decoder.layers.{{}}\n    up: {up}\n    qkv: {qkv}\n"
+    family = described_by_user(mapped(tmp_path, text))
+    assert family is not None
+    assert family.renames is not None
+    config = tiny_config(d_model=8, n_heads=2)
+    rows = [
+        [part[:, 0].tolist() for part in family.renames[name].by(torch.arange(n).unsqueeze(1), config)]
+        for name, n in (("b.{}.up.weight", 6), ("b.{}.qkv.weight", 24))
+    ]
+    gate, other = family.renames["b.{}.up.weight"].names
+    assert (gate[-10:], other[-10:]) == ("w_1.weight", "w_3.weight")
+    assert rows[0] == [[0, 1, 2], [3, 4, 5]]
+    assert rows[1] == [[*range(8)], [*range(8, 12), *range(16, 20)], [*range(12, 16), *range(20, 24)]]
 
 
 @pytest.mark.parametrize(
