@@ -27,6 +27,7 @@ from transformer.checkpoints.importing.families.own_layout.norm_guess import gue
 _AS_THE_OTHERS = "square: stored like the other matrices?"
 _OR_BY_HEAD = "or interleaved_by_head: shapes don't tell"
 _BY_NUMBER = "by its number in the list"
+_GATE_FIRST = "shapes don't tell the order: w_1 is the half that is activated"
 _ACTIVATED = (("w1", "w3"), ("fc1", "fc2"), ("wi0", "wi1"), ("linear1", "linear2"))
 """Gated feed-forwards: the matrix whose output is activated, and the one it is multiplied with."""
 _UP = {"up", "in", "fc1", "w1", "linear1", "layer1", "wi", "intermediate", "fc", "expand"}
@@ -217,6 +218,8 @@ class LayerGuess:
         shapes = {name: self._shape(name) for name in names}
         there = set(shapes.values())
         inner = {shape[0] for shape in there if shape[::-1] in there} - {width}
+        if not inner and len(names) == 2:
+            return self._fused_gate(names)
         if len(inner) != 1:
             return None
         [d_ff] = inner
@@ -237,6 +240,21 @@ class LayerGuess:
             self._plain(up, "feed_forward.w_1", is_turned)
         self._plain(down, "feed_forward.w_2", is_turned)
         return is_turned
+
+    def _fused_gate(self, names: Sequence[str]) -> bool | None:
+        """Guess the two matrices of a gated feed-forward whose gate and up are one; returns as above."""
+        width = self.d_model
+        for up, down in (names, names[::-1]):
+            rows, columns = self._shape(up), self._shape(down)
+            for is_turned in (False, True):
+                of_up, of_down = (rows[::-1], columns[::-1]) if is_turned else (rows, columns)
+                if of_up == (2 * of_down[1], width) and of_down[0] == width:
+                    by = "[transposed, blocks]" if is_turned else "blocks"
+                    halves = ("feed_forward.w_1", "feed_forward.w_3")
+                    self._matrix(up, Guess(halves, by, _GATE_FIRST), bias_by="blocks")
+                    self._plain(down, "feed_forward.w_2", is_turned)
+                    return is_turned
+        return None
 
     def _is_turned(self, falling: str, rising: str) -> bool:
         """Whether the matrix of shape (d_model, d_ff) comes first: its bias, or else its name, tells.

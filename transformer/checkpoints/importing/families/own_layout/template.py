@@ -12,12 +12,15 @@ from transformer.checkpoints.importing.families.own_layout.name_words import (
     Guesses,
     Shape,
     has,
+    is_embedding,
     is_mask,
+    is_norm_name,
     module,
     side_of,
     words,
 )
 from transformer.checkpoints.importing.families.own_layout.outside_guess import guess_outside
+from transformer.checkpoints.importing.families.own_layout.stored_numbers import are_equal, is_triangle
 from transformer.checkpoints.importing.families.own_layout.unknown import Found, Stack, look
 from transformer.checkpoints.importing.layout.names_section import MOST_BEGINNINGS
 from transformer.checkpoints.importing.nearest_names import shape_text
@@ -47,12 +50,17 @@ _ENCODER = (
 )
 _CONFIG = """\
 config:
-  # n_heads: 8
-  # norm_position: pre    # or post, as in the paper
+  # n_heads: {heads}
+  # norm_position: {norms}
   # activation: relu      # or gelu, gelu_tanh, silu, relu_squared
   # positions: sinusoidal # or rotary
   # embedding_scale: true # embeddings are multiplied by sqrt(d_model)
 """
+_ONE_NORM = "pre    # or post, as in the paper, or output, with ..._post_norm above"
+_TWO_NORMS = "both   # before a sublayer, and of what it adds"
+_OUTPUT_NORM = "output # of what a sublayer adds; or post, as in the paper, with ..._norm above"
+_NO_NORM = "none   # no norm was found; otherwise pre, post, both or output"
+_ANY_NORM = "pre    # or post, as in the paper, both, output, none"
 _BOTH_WAYS = re.compile(r".*bert.*|mlm|segments?|nsp|pooler|cls|token_type.*")
 """Words in the names of models whose tokens see those after them, too."""
 _ROTARY = "rotary in halves, as in Hugging Face's models? Then by: pairs_apart"
@@ -87,17 +95,17 @@ def template(raw: RawCheckpoint) -> str:
     if len(sides) == 1 and not has_positions:
         guesses |= dict(_with_rotary(guesses))
     guesses = _consistent(guesses)
-    masks = [name for name, shape in shapes.items() if is_mask(name, shape)]
+    ignored = _ignored(raw, found, guesses)
     lines = [_HEAD + _about_the_stack(sides) + "names:"]
-    rest = {name: shape for name, shape in shapes.items() if name not in masks}
+    rest = {name: shape for name, shape in shapes.items() if name not in ignored}
     for stack in found.stacks:
         if stack.prefix in sides and stack.numbers == [*range(1, stack.depth + 1)]:
             inside = {name: rest.pop(name) for name in [*rest] if name.startswith(f"{stack.prefix}{{}}.")}
             lines += _numbered(stack, f"{sides[stack.prefix]}.layers", inside, guesses)
     lines += _lines(rest, guesses)
-    if masks:
-        lines += ["ignored:", *(f"  {name}: a mask, which Headlight makes itself" for name in masks)]
-    return "\n".join([*lines, _CONFIG])
+    if ignored:
+        lines += ["ignored:", *(f"  {name}: {why}" for name, why in ignored.items())]
+    return "\n".join([*lines, _CONFIG.format(heads=_heads(guesses, shapes), norms=_norms(guesses, shapes))])
 
 
 def _patterns(found: Found) -> dict[str, Shape]:
@@ -106,6 +114,46 @@ def _patterns(found: Found) -> dict[str, Shape]:
         f"{stack.prefix}{{}}.{name}": shape for stack in found.stacks for name, shape in stack.names.items()
     }
     return inside | found.outside
+
+
+def _ignored(raw: RawCheckpoint, found: Found, guesses: Guesses) -> dict[str, str]:
+    """Masks, and embeddings that are stored a second time, with the reason why they are left out."""
+    examples = {name: raw.tensors[name] for name in found.outside}
+    for stack in found.stacks:
+        for name in stack.names:
+            numbered = (raw.tensors.get(f"{stack.prefix}{n}.{name}") for n in stack.numbers)
+            examples[f"{stack.prefix}{{}}.{name}"] = next(stored for stored in numbered if stored)
+    ignored = {}
+    for name, stored in examples.items():
+        is_open = name not in guesses
+        if is_mask(name, stored.shape) or (is_open and (stored.dtype == "BOOL" or is_triangle(stored))):
+            ignored[name] = "a mask, which Headlight makes itself"
+        elif is_open and name in found.outside and is_embedding(name):
+            others = [one for one in found.outside if one in guesses]
+            twin = next((one for one in others if are_equal(stored, raw.tensors[one])), "")
+            if twin:
+                ignored[name] = f"the same numbers as {twin}"
+    return ignored
+
+
+def _heads(guesses: Guesses, shapes: Mapping[str, Shape]) -> str:
+    """The number of heads, where queries are stored with an axis of heads; a usual number otherwise."""
+    axes = {
+        shapes[name][0]
+        for name, guess in guesses.items()
+        if guess.by == "heads_apart" and guess.names[0].endswith(".w_q.weight")
+    }
+    return f"{axes.pop()}            # the length of the axis of heads" if len(axes) == 1 else "8"
+
+
+def _norms(guesses: Guesses, shapes: Mapping[str, Shape]) -> str:
+    """The positions that the number of norms in a layer allows, the likeliest first."""
+    places = {module(ours)[0] for guess in guesses.values() for ours in guess.names if ".layers." in ours}
+    after = any(place.endswith("_post_norm") for place in places)
+    before = any(place.endswith(("attn_norm", "feed_forward_norm")) for place in places)
+    if not before and not after:
+        return _ANY_NORM if any(is_norm_name(words(name)) for name in shapes) else _NO_NORM
+    return _TWO_NORMS if before and after else _OUTPUT_NORM if after else _ONE_NORM
 
 
 def _sides(found: Found) -> tuple[dict[str, str], dict[str, LayerGuess]]:

@@ -12,6 +12,8 @@ import yaml
 
 from tests.transformer.checkpoints.importing.families.foreign import imported, raw_of
 from tests.transformer.checkpoints.importing.families.own_layout.published_names import (
+    D_FF,
+    LENGTH,
     NOT_COMPUTED,
     PUBLISHED,
     TGT,
@@ -170,3 +172,54 @@ def test_a_remark_stands_where_a_choice_is_the_user_s(tmp_path: Path) -> None:
     assert "rotated_pairs" not in table + both
     assert "taken for a decoder" in table
     assert "taken for" not in both
+
+
+def test_a_gate_fused_with_its_matrix_is_split_in_an_order_that_the_user_checks(tmp_path: Path) -> None:
+    for is_turned in (False, True):
+        named = {name: one for name, one in PUBLISHED["like Llama"].items() if ".mlp." not in name}
+        for i in range(2):
+            for theirs, shape in (("dense_in", (2 * D_FF, D)), ("dense_out", (D, D_FF))):
+                named[f"net.layers.{i}.mlp.{theirs}.weight"] = (shape[::-1] if is_turned else shape, ())
+        raw, text = written(tmp_path, named)
+        assert yaml.safe_load(text)["names"]["net.layers.{}.mlp.dense_in"] == {
+            "by": ["transposed", "blocks"] if is_turned else "blocks",
+            "to": ["decoder.layers.{}.feed_forward.w_1", "decoder.layers.{}.feed_forward.w_3"],
+        }
+        assert "# shapes don't tell the order: w_1 is the half that is activated" in text
+        text = text.replace("config:\n", "config:\n  pad_id: -1\n")
+        config = imported(with_mapping(raw, text), {})[1].config
+        assert (config.gated, config.d_ff) == (True, D_FF)
+
+
+def test_masks_by_their_numbers_and_embeddings_stored_twice_are_left_out(tmp_path: Path) -> None:
+    state = state_dict(PUBLISHED["dreamgonfly"], torch.Generator().manual_seed(1))
+    table = "encoder.embedding.embbedding.weight"
+    far = torch.full((LENGTH, LENGTH), -torch.inf)
+    state |= {"seen": torch.ones(LENGTH, dtype=torch.bool), "later": far.triu(1), "nearly": far.triu(2)}
+    state |= {"emb_again.weight": state[table].clone(), "emb_other.weight": state[table] + 1}
+    text = template(raw_of(tmp_path, state))
+    assert yaml.safe_load(text)["ignored"] == {
+        "seen": "a mask, which Headlight makes itself",
+        "later": "a mask, which Headlight makes itself",
+        "emb_again.weight": f"the same numbers as {table}",
+    }
+    assert f"  # nearly:  # {LENGTH} × {LENGTH}" in text
+
+
+def test_the_number_of_heads_and_the_places_of_norms_are_those_that_are_possible(tmp_path: Path) -> None:
+    without = {name: one for name, one in PUBLISHED["like Llama"].items() if "norm" not in name}
+    names = ("input_norm", "post_attention_norm", "pre_feedforward_norm", "post_feedforward_norm")
+    both: Named = {f"{name}.weight": ((D,), ()) for name in names}
+    apart, one, two, none = (
+        written(tmp_path, named)[1]
+        for named in (
+            PUBLISHED["TransformerLens"],
+            PUBLISHED["tunz"],
+            without | stack("net.layers", "decoder", both, 2),
+            without,
+        )
+    )
+    assert "# n_heads: 3  " in apart
+    assert "# n_heads: 8\n" in one
+    places = [re.findall(r"# norm_position: (\w+) ", text) for text in (one, two, none)]
+    assert places == [["pre"], ["both"], ["none"]]
