@@ -260,7 +260,11 @@ def shared_prefixes(names: Iterable[str]) -> Iterator[str]:
 def _unknown(plain: RawCheckpoint) -> str:
     config = ForeignConfig.of(plain)
     if config is None or "model_type" not in config:
-        beside = " Give the whole folder if there is a config.json." if plain.path.is_file() else ""
+        beside = ""
+        if plain.path.is_file():
+            beside = " Give the whole folder if there is a config.json."
+            if (plain.path.parent / MAPPING).is_file():
+                beside = f" Its folder has a {MAPPING}: give the folder, or that file as the mapping."
         return describe(plain, families()) + beside
     model_type = str(config.get("model_type"))
     label = labels().get(model_type)

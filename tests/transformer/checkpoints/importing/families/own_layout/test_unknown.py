@@ -21,6 +21,8 @@ from tests.transformer.checkpoints.importing.families.own_layout.test_described 
 from transformer.checkpoints.importing.families.own_layout.template import template
 from transformer.checkpoints.importing.families.own_layout.unknown import look
 from transformer.checkpoints.importing.recognition import plan_import, with_mapping
+from transformer.checkpoints.opening import open_checkpoint
+from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.errors import CheckpointError
 
 
@@ -154,6 +156,15 @@ def refused(folder: Path, state: dict[str, Tensor], config: dict[str, object] | 
     with pytest.raises(CheckpointError) as refusal:
         plan_import(raw_of(folder, state, config), {})
     return str(refusal.value)
+
+
+def test_a_file_beside_a_mapping_file_is_led_to_it(tmp_path: Path) -> None:
+    torch.save(Gpt().state_dict(), tmp_path / "model.pt")
+    with pytest.raises(CheckpointError, match=r"Give the whole folder if there is a config\.json\.$"):
+        open_checkpoint(tmp_path / "model.pt")
+    (tmp_path / MAPPING).write_text("names: {}", encoding="utf-8")
+    with pytest.raises(CheckpointError, match=f"folder has a {MAPPING}: give the folder, or that file"):
+        open_checkpoint(tmp_path / "model.pt")
 
 
 @pytest.mark.parametrize("first", [0, 1])
