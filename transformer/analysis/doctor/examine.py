@@ -29,7 +29,7 @@ from transformer.analysis.doctor.behaviour import (
 )
 from transformer.analysis.doctor.findings import Diagnosis, Finding
 from transformer.analysis.doctor.heads import dead_findings, duplicate_findings
-from transformer.analysis.doctor.inputs import SHORTEST, Probe, drawn_probes, text_probes
+from transformer.analysis.doctor.inputs import SHORTEST, Probe, drawn_probes, read_probes
 from transformer.analysis.doctor.keys import key_findings, tied_findings
 from transformer.analysis.doctor.layout import layout_findings
 from transformer.analysis.doctor.norms import norm_findings
@@ -99,7 +99,7 @@ class Patient:
     @cached_property
     def probes(self) -> list[Probe]:
         """Probes made from the user's text."""
-        return text_probes(self.loaded, self.text)
+        return read_probes(self.loaded, self.text) or self.drawn
 
     @cached_property
     def drawn(self) -> list[Probe]:
@@ -114,6 +114,8 @@ class Patient:
     @cached_property
     def wide_view(self) -> AttentionView:
         """Attention on the text and random words: one short sentence can't show what a head always does."""
+        if self.probes is self.drawn:  # no word of the text is known
+            return self.view
         return view_attention(self.loaded.model, [*self.probes, *self.drawn])
 
     @property

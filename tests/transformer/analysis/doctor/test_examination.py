@@ -21,7 +21,7 @@ from tests.transformer.analysis.doctor.patients import (
     with_model,
 )
 from transformer.analysis.doctor.behaviour import allowed_later_difference, causality_findings
-from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, examine, examine_model
+from transformer.analysis.doctor.examine import CHECKS, NOT_MADE, NextCheck, Patient, examine, examine_model
 from transformer.analysis.doctor.findings import places, rounded, share
 from transformer.checkpoints.opening import open_model
 from transformer.loaded import LoadedModel
@@ -68,6 +68,14 @@ def test_an_open_model_is_examined_without_its_files() -> None:
         assert alone.findings == tuple(f for f in whole.findings if f.check not in of_files)
         assert alone.parts == whole.parts
     assert not examine_model(damaged).clean
+
+
+def test_a_text_without_a_known_word_is_replaced_by_random_words_that_run_once() -> None:
+    patient = Patient(tiny_model(), "qqq zzz")
+    assert patient.probes is patient.drawn
+    assert patient.wide_view is patient.view
+    known = Patient(tiny_subword_model(), HEALTHY)
+    assert known.wide_view is not known.view
 
 
 FORMS: list[dict[str, Any]] = [
