@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from transformer.checkpoints.reading.raw import RawCheckpoint
 from transformer.errors import shown
 
-_EXPERTS = "mixtures of experts: several feed-forwards, of which a router chooses for each token"
+_EXPERTS = "a mixture of experts of another kind than Mixtral's, with another router or other experts"
 _IMAGES = "images in addition to the text"
 _LATENT = "multi-head latent attention"
 _LINEAR = "linear attention"
@@ -53,7 +53,7 @@ MISSING: Mapping[str, str] = {
     "gemma3n": f"{_IMAGES} and embeddings for each layer",
     "gemma4": _IMAGES,
     "glm4_moe": _EXPERTS,
-    "gpt_oss": f"{_EXPERTS} and learned attention sinks",
+    "gpt_oss": f"learned attention sinks and {_EXPERTS}",
     "granitemoe": _EXPERTS,
     "granitemoehybrid": _STATE_SPACE,
     "ibert": "arithmetic with whole numbers",
@@ -62,8 +62,8 @@ MISSING: Mapping[str, str] = {
     "layoutlm": "embeddings of the place of each word on a page",
     "led": _WINDOW,
     "lfm2": "convolutions in place of attention in some layers",
-    "llama4": f"{_EXPERTS} and chunked attention",
-    "llama4_text": f"{_EXPERTS} and chunked attention",
+    "llama4": f"chunked attention and {_EXPERTS}",
+    "llama4_text": f"chunked attention and {_EXPERTS}",
     "llava": _IMAGES,
     "longt5": _WINDOW,
     "luke": "entities in addition to words, with their own queries",
