@@ -17,9 +17,6 @@ from tests.support.scheduling import TwoBrowsers, long_first
 from viz.figures.chromium import find_chromium
 from viz.warm_up import settle
 
-# jsonschema would compile a grammar of addresses, which no notebook's schema has: seconds in each process.
-sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-
 DEFAULT_SEED = 0 if os.environ.get("CI") else secrets.randbits(32)
 SEED = int(os.environ.setdefault("HEADLIGHT_SEED", str(DEFAULT_SEED)))
 """Seed of all random draws, including Hypothesis's. The other processes of a run inherit it."""

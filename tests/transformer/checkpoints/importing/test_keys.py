@@ -150,8 +150,12 @@ BART_DECODER = "model.decoder.layers.0.encoder_attn.q_proj.weight"
 @pytest.mark.parametrize(
     "model_type, name, words",
     [
-        ("olmoe", "word.weight", "of type 'olmoe', which has mixtures of experts"),
-        ("deepseek_v3", "word.weight", "multi-head latent attention and mixtures of experts"),
+        ("olmoe", "word.weight", "of type 'olmoe', which has a mixture of experts of another kind"),
+        (
+            "deepseek_v3",
+            "word.weight",
+            "multi-head latent attention and a mixture of experts of another kind",
+        ),
         ("funnel", "word.weight", "pool neighbouring tokens"),
         ("xlnet", "word.weight", "which has two streams of attention.*: choose a model of another kind"),
         ("own", "word.weight", r"no layout for model_type 'own' .* --write-map own\.yaml"),
