@@ -56,9 +56,10 @@ def settle(page: Page) -> None:
 
     def is_at_rest() -> bool:
         wait_until_idle(page, quiet=QUIET_MILLISECONDS)
-        return not is_telling(page.locator(".hl"))
+        is_loading = page.get_by_test_id("stSkeleton").count() > 0  # the script of a table or figure
+        return not is_loading and not is_telling(page.locator(".hl"))
 
-    wait_until(page, is_at_rest, "a view is still waiting")
+    wait_until(page, is_at_rest, "a view is still loading or waiting")
     assert page.get_by_test_id("stException").all_inner_texts() == []
 
 
@@ -117,6 +118,13 @@ def attention(page: Page) -> Locator:
 def output(page: Page) -> Locator:
     """The output above the viewer's pictures."""
     return attention(page).locator(".hl-words")
+
+
+def table(page: Page) -> Locator:
+    """The page's first table, once its cells are drawn: before, its frame is there and loses clicks."""
+    frame = page.get_by_test_id("stDataFrame").first
+    expect(frame.get_by_test_id("data-grid-canvas")).to_be_visible()
+    return frame
 
 
 def head_map(page: Page) -> Locator:

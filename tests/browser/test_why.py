@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.headlight import TOY, settle, visit
+from tests.browser.headlight import TOY, settle, table, visit
 
 
 @pytest.mark.slow
@@ -17,12 +17,11 @@ def test_from_a_word_to_a_head_and_to_the_output_without_it(page: Page, app_url:
     settle(page)
     expect(page.get_by_role("heading", name="Why this word?")).to_be_visible()
     expect(page).to_have_url(re.compile("[?&]word=1(&|$)"))
-    table = page.get_by_test_id("stDataFrame").first
     expect(page.get_by_text("Does the order depend on what replaces the output?")).to_be_visible()
     settle(page)
     card = page.locator(".st-key-why_without")
     costliest = card.inner_text()
-    table.click(position={"x": 150, "y": 90})  # the second row
+    table(page).click(position={"x": 150, "y": 90})  # the second row
     expect(card).not_to_have_text(costliest)
     expect(card.get_by_text("With its mean in its place the model writes:")).to_be_visible()
     expect(page).to_have_url(re.compile("opened_head="))
