@@ -61,7 +61,7 @@ class ForeignConfig:
         return cls(raw.json(name), name) if name in raw.texts else None
 
     def __contains__(self, name: str) -> bool:
-        return self._values.get(name) is not None
+        return self.get(name) is not None
 
     def leaves_out(self, name: str) -> bool:
         """True if the name is missing: transformers then uses its default, which it does not for null."""

@@ -6,7 +6,6 @@ from functools import cache
 
 from transformer.checkpoints.importing.families import headlight
 from transformer.checkpoints.importing.families.toolkits import (
-    fairseq,
     marian_npz,
     x_transformers,
 )
@@ -22,7 +21,6 @@ def families() -> tuple[Family, ...]:
     """All of them. Files are read when a checkpoint is first recognised, not by programs that open none."""
     return (
         headlight.FAMILY,
-        fairseq.FAMILY,  # before those with fairseq's names
         *map(family, names()),
         marian_npz.FAMILY,
         x_transformers.FAMILY,

@@ -84,7 +84,7 @@ class Reading:
         """The configuration where the layout says that it is."""
         raw = self.draft.raw
         for name in self.layout.told_in:
-            saved = raw.json(name) if name in raw.texts else raw.extras.get(name)
+            saved = raw.json(name) if name in raw.texts else ForeignConfig(raw.extras).get(name)
             if isinstance(saved, dict):
                 return ForeignConfig(saved, name)
         return None
@@ -154,5 +154,5 @@ class Reading:
                 self.get(one[1:]) if isinstance(one, str) and one.startswith("=") else one for one in allowed
             ]
             config.only(key, *values, why=why)
-        if self.layout.trusted and config.source not in self.draft.raw.extras:  # a trainer saves much more
+        if self.layout.trusted and config.source in self.draft.raw.texts:  # a trainer saves much more
             config.refuse_unknown(self.layout.harmless)
