@@ -105,7 +105,7 @@ def open_model(
         CheckpointError: when there is no such model, or it can't be run.
     """
     path = place_of(name_or_path)
-    if is_own(path):
+    if mapping is None and is_own(path):
         return open_folder(path, device)
     imported = _open(path, answers or {}, mapping, LOCAL_LIMITS, device)
     if on_report is None:

@@ -24,7 +24,7 @@ def survey_checkpoint(
     return Imported(None, plan_import(raw, answers or {}).report, raw)
 
 
-def check_checkpoint(name_or_path: str | Path, answers: Mapping[str, Any]) -> None:
+def check_checkpoint(name_or_path: str | Path, answers: Mapping[str, Any], mapping: str | None) -> None:
     """Refuse a checkpoint whose names, shapes or configuration `opening.open_model` would refuse.
 
     This takes 0.2 s; importing torch, which opening needs, takes more than 1 s.
@@ -33,5 +33,5 @@ def check_checkpoint(name_or_path: str | Path, answers: Mapping[str, Any]) -> No
         CheckpointError: as `opening.open_model` does.
     """
     path = place_of(name_or_path)
-    if not is_own(path):
-        described(read_checkpoint(path, wanted=wanted_weights(answers)), answers)
+    if mapping is not None or not is_own(path):
+        described(with_mapping(read_checkpoint(path, wanted=wanted_weights(answers)), mapping), answers)

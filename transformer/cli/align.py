@@ -64,7 +64,7 @@ def run_alignment(command: Align) -> int:
             check_place(command.out)
         lines = list(_lines(command.pairs))
         gold = None if command.gold is None else _gold(command.gold, lines)
-        loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
+        loaded = open_with_answers(command.model, command.checkpoint, choose_device(command.device))
         check_can_align(loaded)
     except (AlignmentError, CorpusError, OSError) as error:
         raise CommandError(str(error)) from error

@@ -78,7 +78,7 @@ def read_report(path: Path) -> HeadReport:
 
 def _analyze(command: Analyze, device: torch.device, ranks: Ranks, against: HeadReport | None) -> int:
     pairs = drawn_pairs(command.pairs, command.limit, command.seed)
-    loaded = open_with_answers(command.model, command.answers, device)
+    loaded = open_with_answers(command.model, command.checkpoint, device)
     sentences, n_left_out = prepare_all(loaded, pairs)
     analysis = HeadAnalysis(loaded, sentences, n_left_out, command.seed)
     with _own_folder(command.out, _plan(analysis)) if ranks.is_first else nullcontext():

@@ -20,6 +20,7 @@ from transformer.cli.options import (
     Why,
     WriteTrace,
     parse_answers,
+    read_mapping,
 )
 from transformer.cli.output import drop_output, flush_output, is_lack_of_room, write_utf8
 from transformer.device import DeviceError
@@ -84,7 +85,11 @@ def _run(arguments: Sequence[str], write_page: WritePage) -> int:
         check_search(command.beam, command.length_penalty, command.no_repeat)
     elif isinstance(command, Evaluate):
         check_search(command.beam, command.length_penalty)
-    check_checkpoint(command.model or default_model(), parse_answers(command.answers))
+    check_checkpoint(
+        command.model or default_model(),
+        parse_answers(command.checkpoint.answers),
+        read_mapping(command.checkpoint.map),
+    )
     if isinstance(command, Translate):
         from transformer.cli.translate import run_translation
 

@@ -77,7 +77,7 @@ def run_evaluation(command: Evaluate) -> int:
         raise CommandError("There is nothing to translate: give --pairs, or --challenge.")
     try:
         data = list(read_references(*command.pairs))
-        loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
+        loaded = open_with_answers(command.model, command.checkpoint, choose_device(command.device))
         sources = [source_ids(loaded, one.source, f"sentence in {one.place}") for one in data]
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error
@@ -109,7 +109,7 @@ def run_evaluation(command: Evaluate) -> int:
 def _run_challenge(command: Evaluate, path: Path) -> int:
     try:
         challenges = read_challenges(path)
-        loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
+        loaded = open_with_answers(command.model, command.checkpoint, choose_device(command.device))
         sources = [source_ids(loaded, one.source, f"sentence in {path}") for one in challenges]
     except (CorpusError, SentenceError) as error:
         raise CommandError(str(error)) from error

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
 
 import torch
 
 from transformer.checkpoints.importing.report import ADAPTER, LEFT_OUT, ImportReport
 from transformer.checkpoints.opening import open_model
-from transformer.cli.options import parse_answers
+from transformer.cli.options import CheckpointOptions, parse_answers, read_mapping
 from transformer.loaded import LoadedModel
 
 _UNDECODED = re.compile("[\udc80-\udcff]+")
 """Bytes that Python could not decode with the locale's encoding."""
 
 
-def open_with_answers(model: str, answers: Sequence[Sequence[str]], device: torch.device) -> LoadedModel:
+def open_with_answers(model: str, options: CheckpointOptions, device: torch.device) -> LoadedModel:
     """Open any model, printing the settings that had to be assumed.
 
     Raises:
-        CheckpointError: for a model that can't be opened.
+        CheckpointError: for a model or a mapping file that can't be opened.
         CommandError: for malformed answers.
     """
 
@@ -32,7 +31,13 @@ def open_with_answers(model: str, answers: Sequence[Sequence[str]], device: torc
         for caution in report.cautions:
             print(f"Caution: {caution}", file=sys.stderr)
 
-    return open_model(model, device, answers=parse_answers(answers), on_report=print_assumed)
+    return open_model(
+        model,
+        device,
+        answers=parse_answers(options.answers),
+        mapping=read_mapping(options.map),
+        on_report=print_assumed,
+    )
 
 
 def as_utf8(argument: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from transformer.checkpoints.places import MODELS, place_of, shipped_models
 from transformer.checkpoints.survey import survey_checkpoint
 from transformer.cli.command import CommandError
-from transformer.cli.options import Inspect, parse_answers
+from transformer.cli.options import Inspect, parse_answers, read_mapping
 
 if TYPE_CHECKING:
     from transformer.analysis.doctor.examine import NextCheck
@@ -32,17 +32,12 @@ def run_inspection(command: Inspect) -> int:
     needs_weights = command.check or bool(command.text.strip())
     if command.quick and needs_weights:
         raise CommandError("--quick skips the weights, --check and --text read them: choose one.")
-    answers = parse_answers(command.answers)
+    answers, mapping = parse_answers(command.checkpoint.answers), read_mapping(command.checkpoint.map)
     path = MODELS / command.path if command.path in shipped_models() else command.path
     if command.write_map:
         return _write_map(path, Path(command.write_map))
     gc.disable()  # importing torch takes a sixth longer with it, and leaves nothing to collect
-    mapping = None
     try:
-        if command.map:
-            from transformer.checkpoints.importing.layout.file import text_of
-
-            mapping = text_of(command.map)
         imported, diagnosis = survey_checkpoint(path, answers=answers, mapping=mapping), None
     finally:
         gc.enable()

@@ -10,12 +10,28 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import tyro
 
+from transformer.checkpoints.importing.layout.file import text_of
 from transformer.checkpoints.places import default_model
 from transformer.cli.command import CommandError
 
-Answers: TypeAlias = tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]]
-"""Settings that a checkpoint's files don't contain, as typed, such as n_heads=8 norm_position=pre."""
 Switch: TypeAlias = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+
+
+@dataclass(frozen=True)
+class CheckpointOptions:
+    """What a checkpoint's files don't contain.
+
+    Attributes:
+        answers: settings, such as n_heads=8 norm_position=pre.
+        map: a file that maps tensors to Headlight's weights, for an unknown layout.
+    """
+
+    answers: tyro.conf.UseAppendAction[tuple[tuple[str, ...], ...]] = ()
+    map: str = ""
+
+
+Checkpoint: TypeAlias = tyro.conf.OmitArgPrefixes[CheckpointOptions]
+"""The options that say more about a checkpoint, without a prefix."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +43,6 @@ class Translate:
     Attributes:
         sentences: sentences to translate; by default, the lines of standard input.
         model: the name of a folder in assets/models, or the path of any checkpoint.
-        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         beam: beam size; 1 is greedy decoding. Without this, --length-penalty and --no-repeat, the model's own
             settings apply if it has any, else greedy decoding.
         length_penalty: alpha of the beam search, 0 to 10, default 1; higher values favour longer
@@ -39,7 +54,7 @@ class Translate:
 
     sentences: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SENTENCE")] = ()
     model: str = field(default_factory=default_model)
-    answers: Answers = ()
+    checkpoint: Checkpoint = CheckpointOptions()
     beam: int | None = None
     length_penalty: float | None = None
     no_repeat: int | None = None
@@ -58,7 +73,6 @@ class Evaluate:
         challenge: instead, a TSV file with the columns category, source, kept (phrases that every correct
             translation contains, separated by "; ", alternatives by "/") and references (separated by " | ").
         model: the name of a folder in assets/models, or the path of any checkpoint.
-        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         beam: beam size; 1 is greedy decoding.
         length_penalty: alpha of the beam search, 0 to 10; higher values favour longer translations.
         json: print everything as JSON, including the worst translations.
@@ -68,7 +82,7 @@ class Evaluate:
     pairs: tuple[Path, ...] = ()
     challenge: Path | None = None
     model: str = field(default_factory=default_model)
-    answers: Answers = ()
+    checkpoint: Checkpoint = CheckpointOptions()
     beam: int = 1
     length_penalty: float = 1.0
     json: bool = False
@@ -85,9 +99,7 @@ class Inspect:
     Attributes:
         path: a weights file, a folder, or the name of a folder in assets/models.
         text: sentences to run the model on, one per line.
-        answers: settings that the files don't contain, such as n_heads=8 norm_position=pre.
-        map: a file that maps tensors to Headlight's weights, for an unknown layout.
-        write_map: only write a template of such a file.
+        write_map: only write a template of a mapping file, for --map.
         check: check the weights whatever their size.
         quick: don't read the weights.
         json: print JSON.
@@ -95,8 +107,7 @@ class Inspect:
 
     path: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     text: str = ""
-    answers: Answers = ()
-    map: str = ""
+    checkpoint: Checkpoint = CheckpointOptions()
     write_map: str = ""
     check: Switch = False
     quick: Switch = False
@@ -115,7 +126,6 @@ class WriteTrace:
             arrays.
         target: the decoder's input; by default the model's own output.
         model: the name of a folder in assets/models, or the path of any checkpoint.
-        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         html: file for the page, which needs neither server nor network.
         device: cpu, cuda or mps; by default the fastest one.
     """
@@ -124,7 +134,7 @@ class WriteTrace:
     out: Path
     target: str = ""
     model: str = field(default_factory=default_model)
-    answers: Answers = ()
+    checkpoint: Checkpoint = CheckpointOptions()
     html: Path | None = None
     device: str | None = None
 
@@ -161,7 +171,6 @@ class Why:
         receipt: instead of all else: a receipt to compute again and compare.
         model: the name of a folder in assets/models, or the path of any checkpoint; by default the receipt's
             model, or else en-it.
-        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         device: cpu, cuda or mps; by default the fastest one.
     """
 
@@ -182,7 +191,7 @@ class Why:
     out: Path | None = None
     receipt: Path | None = None
     model: str | None = None
-    answers: Answers = ()
+    checkpoint: Checkpoint = CheckpointOptions()
     device: str | None = None
 
 
@@ -199,7 +208,6 @@ class Align:
             the last column of the file. The scores go to standard output with --out, else to standard error.
         out: file for the links; by default standard output.
         model: the name of a folder in assets/models, or the path of any checkpoint.
-        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         device: cpu, cuda or mps; by default the fastest one.
     """
 
@@ -207,7 +215,7 @@ class Align:
     gold: Path | None = None
     out: Path | None = None
     model: str = field(default_factory=default_model)
-    answers: Answers = ()
+    checkpoint: Checkpoint = CheckpointOptions()
     device: str | None = None
 
 
@@ -222,7 +230,6 @@ class Analyze:
             one stack needs only the source. Further translations of a source are not used.
         out: folder for the result, heads.json, which the page Heads opens.
         model: the name of a folder in assets/models, or the path of any checkpoint.
-        answers: settings that its files don't contain, such as n_heads=8 norm_position=pre.
         limit: the most sentences, drawn at random from the whole file; 0 for all.
         against: the folder of an earlier result, such as that before fine-tuning: heads are matched by what
             they do, and those that changed most are printed.
@@ -233,11 +240,20 @@ class Analyze:
     pairs: tuple[Path, ...]
     out: Path
     model: str = field(default_factory=default_model)
-    answers: Answers = ()
+    checkpoint: Checkpoint = CheckpointOptions()
     limit: int = 1000
     against: Path | None = None
     seed: int = 0
     device: str | None = None
+
+
+def read_mapping(path: str) -> str | None:
+    """The text of the file after --map; None without one.
+
+    Raises:
+        CheckpointError: when it can't be read.
+    """
+    return text_of(path) if path else None
 
 
 def parse_answers(given: Sequence[Sequence[str]]) -> dict[str, Any]:

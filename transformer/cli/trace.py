@@ -31,7 +31,7 @@ def run_tracing(command: WriteTrace, write_page: WritePage) -> int:
         SentenceError: for a sentence that can't be run.
     """
     _check(command)
-    loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
+    loaded = open_with_answers(command.model, command.checkpoint, choose_device(command.device))
     source = as_utf8(command.source)
     target = as_utf8(command.target)
     run = run_sentence(loaded, source, target)

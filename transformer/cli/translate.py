@@ -26,7 +26,7 @@ def run_translation(command: Translate) -> int:
         CheckpointError: for a model that can't be opened.
         CommandError: for a model without a generator, or if there are no sentences and no standard input.
     """
-    loaded = open_with_answers(command.model, command.answers, choose_device(command.device))
+    loaded = open_with_answers(command.model, command.checkpoint, choose_device(command.device))
     if not loaded.model.config.has_generator:
         raise CommandError(
             f"{command.model} has no generator, so it can't produce words: choose another model."

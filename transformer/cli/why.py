@@ -41,7 +41,7 @@ def run_why(command: Why) -> int:
     if given is not None and given.version != this_version():
         made_by = given.version or "an unknown version of Headlight"
         print(f"This receipt was made by {made_by}; this is {this_version()}.", file=sys.stderr)
-    loaded = open_with_answers(_model(command, given), command.answers, choose_device(command.device))
+    loaded = open_with_answers(_model(command, given), command.checkpoint, choose_device(command.device))
     inquiry = _inquiry(command) if given is None else given.inquiry
     with _progress() as report:
         found = answer(loaded, inquiry, report)

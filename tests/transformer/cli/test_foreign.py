@@ -11,6 +11,8 @@ import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from tests.support.checkpoints import numberless_file
+from tests.transformer.checkpoints.importing.families.foreign import randomized
+from tests.transformer.checkpoints.importing.families.own_layout.test_described import Gpt, documented
 from transformer.__main__ import main
 from transformer.model_input import MOST_CONTINUED
 
@@ -106,3 +108,27 @@ def test_without_a_beam_the_models_own_settings_apply(
     assert "own settings" not in plain.err
     assert main(["inspect", str(tmp_path), "--quick"]) == 0
     assert "not applied: repetition_penalty 1.2" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_unknown_layout_is_described_to_every_command_by_the_same_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = randomized(Gpt())
+    torch.save(mine.state_dict(), tmp_path / "mine.pt")
+    (tmp_path / "own.yaml").write_text(documented(), encoding="utf-8")
+    model, described = ["--model", str(tmp_path / "mine.pt")], ["--map", str(tmp_path / "own.yaml")]
+    sentence = ["--device", "cpu", " ".join(map(str, PROMPT))]
+    assert main(["translate", *model, *sentence]) == 1
+    assert "names like these" in capsys.readouterr().err
+    assert main(["translate", *model, *described, *sentence]) == 0
+    written = [int(index) for index in capsys.readouterr().out.split()]
+    with torch.no_grad():
+        expected = mine(torch.tensor([written[:-1]]))[0].argmax(-1).tolist()
+    assert written[: len(PROMPT)] == PROMPT
+    assert len(written) > len(PROMPT)
+    assert written[len(PROMPT) :] == expected[len(PROMPT) - 1 :]
+    assert main(["why", *model, *described, *sentence]) == 0
+    assert main(["translate", *described, *sentence]) == 1, "a mapping file isn't passed over in silence"
+    assert "No name in the mapping file is one of the files'" in capsys.readouterr().err
+    assert main(["translate", *model, "--map", str(tmp_path / "none.yaml"), *sentence]) == 1
+    assert "none.yaml' is not there" in capsys.readouterr().err
