@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.support.checkpoints import torch_file
+from tests.transformer.checkpoints.importing.families.own_layout.test_described import Gpt, documented
+from transformer.checkpoints.reading.folder_files import MAPPING
 from transformer.errors import CheckpointError
 from viz.opened_checkpoint import CheckpointSlot
 
@@ -48,6 +51,16 @@ def test_a_name_is_no_path(uploads: Path, tmp_path: Path, name: str) -> None:
     assert opened.label == "mine.pt"
     assert opened.path.parent.parent.parent == uploads
     assert opened.imported.loaded is not None
+
+
+def test_a_mapping_file_counts_in_a_folder_and_among_uploads(tmp_path: Path) -> None:
+    torch.save(Gpt().state_dict(), tmp_path / "mine.pt")
+    (tmp_path / MAPPING).write_text(documented(), encoding="utf-8")
+    files = [(path.name, path.read_bytes()) for path in tmp_path.iterdir() if path.is_file()]
+    for opened in (slot().open_path(str(tmp_path)), slot().open_uploads(files)):
+        assert opened.imported.report.family == "described"
+    with pytest.raises(CheckpointError, match=f"Its folder has a {MAPPING}: give the folder"):
+        slot().open_path(str(tmp_path / "mine.pt"))
 
 
 def test_one_takes_the_place_of_the_other(uploads: Path, tmp_path: Path) -> None:

@@ -121,8 +121,8 @@ def _mapping(key: str) -> str | None:
     with st.expander("A layout of your own"):
         st.markdown(
             "If Headlight does not know your layout, describe here which tensor is which, in a few lines of "
-            "YAML or JSON. A file `headlight-map.yaml` next to the weights does the same. "
-            "`docs/checkpoints.md` has an example."
+            "YAML or JSON. In the folder that you open, or among the files that you upload, a file "
+            "`headlight-map.yaml` does the same. `docs/checkpoints.md` has an example."
         )
         text = st.text_area(
             "Mapping file",

@@ -79,6 +79,7 @@ def test_typed_ids_are_counted_as_ids() -> None:
         "The ids as they were typed: 3 ids."
     )
     assert stages[0].notice.endswith("so the ids themselves are typed: `9 10 11`, 3 in all.")
+    assert stages[1].notice.startswith("3 tokens of a vocabulary of 13. ")
     assert [stages[0].result.rows.title, stages[1].operands[0].matrix.rows.title] == ["id", "id"]
 
 

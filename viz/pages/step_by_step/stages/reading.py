@@ -110,8 +110,9 @@ def _tokens(way: Way, stack: Stack, block: str, *, is_target: bool) -> Stage:
             else " No special token is added."
         )
         written = _written(way) if stack == "decoder" else ""
+        kind = "" if coder.unit == "token" else f", {coder.unit}s"
         notice = (
-            f"{len(tokens)} tokens, {coder.unit}s of a vocabulary of {len(coder.vocabulary):,}.{unknown}"
+            f"{len(tokens)} tokens{kind} of a vocabulary of {len(coder.vocabulary):,}.{unknown}"
             f"{framed}{written} Each token has a row from here on, up to the end."
         )
         code = [whole(type(coder).frame_tokens)]
