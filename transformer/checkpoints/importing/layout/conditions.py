@@ -34,7 +34,7 @@ def holds(
             has_config: whether there is a config.json;
             part_of_names, no_part_of_names: words in stored names, between dots: one, or none, occurs;
             below_zero: ending of names -> share of their numbers that is exceeded by those below 0;
-            number_below: tensor of a single number -> what it is below;
+            mean_below: tensor -> what the mean of its numbers is below;
             saved: the trainer saved all of these next to the weights;
             chosen: a setting -> its value, or = and the name of a setting that is equal;
             sinusoids: tensor -> how its numbers order the paper's sinusoids, false for learned numbers;
@@ -101,7 +101,9 @@ def _share_below_zero(ending: str, raw: RawCheckpoint) -> float:
 
 
 def _is_below(stored: StoredTensor | None, limit: float) -> bool:
-    return stored is not None and stored.shape in ((), (1,)) and float(map_tensor(stored).sum()) < limit
+    return (
+        stored is not None and stored.dtype in _FLOATS and float(map_tensor(stored).double().mean()) < limit
+    )
 
 
 def _has_rows(needed: Any, of: _Context) -> bool:
@@ -150,7 +152,7 @@ _TESTS: Mapping[str, Callable[[Any, _Context], bool]] = {
     "below_zero": lambda needed, of: all(
         _share_below_zero(ending, of.raw) > share for ending, share in needed.items()
     ),
-    "number_below": lambda needed, of: all(
+    "mean_below": lambda needed, of: all(
         _is_below(of.raw.tensors.get(name), limit) for name, limit in needed.items()
     ),
     "saved": lambda needed, of: all(name in of.raw.extras for name in _listed(needed)),

@@ -46,6 +46,7 @@ ENTRIES = {
     **dict.fromkeys(("choices", "answers", "bases"), "table"),
     **dict.fromkeys(("default", "if_null", "value", "ask", "usual", "tied", "axis"), "plain"),
     **dict.fromkeys(("when", "layers"), "table"),
+    "frequencies": "text",
     "likely": "any",
 }
 """What an entry that is found, not given, may have, and of which kind."""

@@ -145,7 +145,7 @@ class Derived:
         """Rows of all heads of queries, and of keys; None if the names don't tell."""
         attention = f"{self.layer}.self_attn"
         output, queries, keys = (self.held.shape(f"{attention}.w_{part}.weight") for part in "oqk")
-        q_rows = queries[0] if queries and queries[0] else output[1] if len(output) > 1 else None
+        q_rows = queries[0] if queries and queries[0] is not None else output[1] if len(output) > 1 else None
         if keys and keys[0]:
             return q_rows, keys[0]
         fused = self.held.tensors.get(f"{attention}.w_k.weight")
@@ -153,6 +153,10 @@ class Derived:
             return q_rows, None
         all_rows = (*Stored(fused[1].by.steps, ("",)).shape(fused[0].shape, ""), 0)[0] or 0
         return q_rows, (all_rows - q_rows) // 2 if len(fused[1].names) == 3 else all_rows // 2
+
+    @property
+    def _is_rotary(self) -> bool:
+        return bool(self.get("positions") == "rotary")
 
     def _heads(self) -> None:
         draft, (q_rows, k_rows) = self.draft, self.rows()
@@ -169,8 +173,8 @@ class Derived:
             n_heads = q_rows // max(1, norm[0] or 0)
             self._put("n_heads", n_heads, "width of all heads over the length of q_norm")
             rotary_questions.put_grouped_heads(draft, n_heads, q_rows, k_rows or q_rows)
-        elif q_rows and k_rows and (q_rows != k_rows or self.get("positions") == "rotary"):
-            rotary_questions.ask_grouped_heads(draft, q_rows, k_rows, width)
+        elif q_rows == 0 or (q_rows and k_rows and (q_rows != k_rows or self._is_rotary)):
+            rotary_questions.ask_grouped_heads(draft, q_rows, k_rows or 0, width, even=self._is_rotary)
         else:
             self.get("d_model")
             draft.ask_heads(usual, q_rows or 0)
@@ -185,11 +189,12 @@ class Derived:
 
     def _head_width(self) -> None:
         n_heads, d_model, (q_rows, k_rows) = self.get("n_heads"), self.get("d_model"), self.rows()
-        if type(n_heads) is not int or n_heads < 1 or q_rows is None:
+        if type(n_heads) is not int or q_rows is None:
             return
-        if k_rows and (q_rows % n_heads or k_rows % (q_rows // n_heads or 1)):
-            rotary_questions.put_grouped_heads(self.draft, n_heads, q_rows, k_rows)  # says what is possible
-        if q_rows != d_model or (self.get("positions") == "rotary" and d_model % n_heads == 0):
+        if k_rows and (n_heads < 1 or q_rows % n_heads or k_rows % (q_rows // n_heads or 1)):
+            # says what is possible
+            rotary_questions.put_grouped_heads(self.draft, n_heads, q_rows, k_rows, even=self._is_rotary)
+        if q_rows != d_model or (self._is_rotary and d_model % n_heads == 0):
             self._put("d_head", max(1, q_rows // n_heads), "rows of queries over heads")
 
     def _key_heads(self) -> None:

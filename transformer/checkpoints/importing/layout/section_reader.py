@@ -13,7 +13,7 @@ CONDITIONS = {
     **dict.fromkeys(("model_type", "has", "has_any", "lacks", "saved", "tall"), "texts"),
     **dict.fromkeys(("part_of_names", "no_part_of_names", "one_tensor"), "texts"),
     **dict.fromkeys(
-        ("rows", "rows_over_columns", "says", "below_zero", "number_below", "chosen", "sinusoids", "not"),
+        ("rows", "rows_over_columns", "says", "below_zero", "mean_below", "chosen", "sinusoids", "not"),
         "table",
     ),
     **dict.fromkeys(("has_config", "uncomputed_names"), "plain"),

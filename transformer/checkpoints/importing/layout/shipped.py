@@ -135,7 +135,7 @@ def _as_family(own: Layout, matches: Callable[[RawCheckpoint], bool]) -> Family:
         return _as_family(reading.layout, matches)
 
     return Family(
-        name=own.name,
+        name=own.name.removeprefix("_"),  # of layouts whose names a program arranges
         label=own.label,
         matches=matches,
         read_config=read_config,

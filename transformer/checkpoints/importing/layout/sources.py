@@ -13,6 +13,7 @@ from transformer.checkpoints.importing.layout import questions, rotary_questions
 from transformer.checkpoints.importing.layout.derived import Settings
 from transformer.checkpoints.importing.layout.file import Layout
 from transformer.checkpoints.importing.layout.plain_yaml import plain
+from transformer.checkpoints.reading.memory_map import map_tensor
 from transformer.errors import CheckpointError, shown
 from transformer.model.config import TransformerConfig
 
@@ -20,6 +21,8 @@ _TYPES = {field.name: str(field.type) for field in fields(TransformerConfig)}
 _SIZES = frozenset(
     ("d_model", "d_ff", "src_vocab_size", "tgt_vocab_size", "max_len", "n_segments", "d_embedding")
 )
+_LOWEST_FREQUENCY = 1e-12
+_FLOATS = ("F64", "F32", "F16", "BF16")
 _LAYERS = frozenset(("n_encoder_layers", "n_decoder_layers"))
 
 
@@ -44,7 +47,8 @@ class Sources:
         """Fill in a setting from the first source that has it; False if none has."""
         sources = (
             *(self._from_padding, self._from_widest, self._from_config, self._from_saved_words),
-            *(self._from_presence, self._from_axis, self._from_answer, self._from_value),
+            *(self._from_presence, self._from_axis, self._from_frequencies),
+            *(self._from_answer, self._from_value),
         )
         return any(source(name, spec) for source in sources)
 
@@ -80,6 +84,17 @@ class Sources:
         checked_size(name, length)
         draft.put(name, length, "shapes", spec.get("why", f"axis {axis} of {draft.stored_name(tensor)}"))
         return True
+
+    def _from_frequencies(self, name: str, spec: Mapping[str, Any]) -> bool:
+        """The base of a rotation, whose frequency i of n is base^(-i / n); False if they don't tell."""
+        stored = self.draft.raw.tensors.get(spec.get("frequencies", ""))
+        if stored is None or stored.dtype not in _FLOATS or len(stored.shape) != 1 or stored.shape[0] < 2:
+            return False
+        n, last = stored.shape[0], float(map_tensor(stored)[-1])
+        if _LOWEST_FREQUENCY < last < 1:
+            base = last ** (-n / (n - 1))
+            self.draft.put(name, float(f"{base:.5g}"), "shapes", f"the numbers of {spec['frequencies']}")
+        return name in self.draft.settings
 
     def _from_value(self, name: str, spec: Mapping[str, Any]) -> bool:
         if "usual" in spec:
