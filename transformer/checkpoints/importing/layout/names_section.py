@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import LARGEST_SIZE
@@ -15,6 +14,7 @@ from transformer.checkpoints.importing.layout.operations import (
     OLD_NAMES,
     OPERATIONS,
     Stored,
+    with_names,
 )
 from transformer.checkpoints.importing.layout.our_names import module_names, pattern_of, weight_names
 from transformer.checkpoints.importing.layout.plain_yaml import Node
@@ -193,9 +193,7 @@ class NamesReader(SectionReader):
 
 def _part(into: Into, part: str) -> Into:
     """A parameter of the modules that a module is mapped to."""
-    names = tuple(f"{name}.{part}" for name in into.names)
-    by = replace(into.by, names=names) if isinstance(into.by, Stored) else into.by
-    return Into(by, *names, joined=into.joined, part=into.part)
+    return with_names(into, lambda name: f"{name}.{part}")
 
 
 def _is_row(value: Any) -> bool:

@@ -7,9 +7,10 @@ on the weight: w_q has n_heads heads, w_k and w_v have n_kv_heads.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from transformer.checkpoints.importing.family import Into
 from transformer.model.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -65,6 +66,13 @@ class Stored:
                 by_heads = any(head in one for head in _HEADS for one in self.names)
                 shape = (None if by_heads or rows is None else rows // len(self.names), *shape[1:])
         return shape
+
+
+def with_names(into: Into, rename: Callable[[str], str]) -> Into:
+    """The same target with its names of ours renamed."""
+    names = tuple(map(rename, into.names))
+    by = replace(into.by, names=names) if isinstance(into.by, Stored) else into.by
+    return Into(by, *names, joined=into.joined, part=into.part)
 
 
 def _each(function: Callable[[Tensor, str, TransformerConfig, Any], Tensor]) -> Operation:

@@ -31,6 +31,14 @@ _NORM_POSITIONS = {
     "post": "after, as in the paper (norm_first=False)",
     "pre": "before (norm_first=True)",
 }
+NORM_POSITIONS = {
+    "post": "after, as in the paper: norm(x + sublayer(x))",
+    "pre": "before: x + sublayer(norm(x))",
+    "output": "after, on the sublayer's output alone: x + norm(sublayer(x))",
+    "both": "before and after: x + norm(sublayer(norm(x)))",
+    "none": "there are none: x + sublayer(x)",
+}
+"""All of norm_position's values, for a layout that may compute any of them."""
 _ACTIVATIONS = {
     "relu": "ReLU, as in the paper",
     "gelu": "GELU",

@@ -17,6 +17,7 @@ from transformer.checkpoints.importing.layout.file import (
     read_layout,
 )
 from transformer.checkpoints.importing.layout.held import Held
+from transformer.checkpoints.importing.layout.norm_places import placed
 from transformer.checkpoints.importing.layout.our_names import pattern_of, weight_names
 from transformer.checkpoints.importing.layout.questions import SINUSOIDS
 from transformer.checkpoints.importing.layout.reading import Reading
@@ -132,7 +133,8 @@ def _as_family(own: Layout, matches: Callable[[RawCheckpoint], bool]) -> Family:
     def read_config(draft: ConfigDraft) -> Family:
         reading = Reading(own, draft)
         reading.read()
-        return _as_family(reading.layout, matches)
+        names = placed(reading.layout.names, reading.derived.held.patterns, draft["norm_position"])
+        return _as_family(replace(reading.layout, names=names), matches)
 
     return Family(
         name=own.name.removeprefix("_"),  # of layouts whose names a program arranges

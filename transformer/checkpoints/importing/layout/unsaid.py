@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
-from transformer.checkpoints.importing.layout import questions
+from transformer.checkpoints.importing.layout import norm_places, questions
 from transformer.checkpoints.importing.layout.file import Layout
 from transformer.checkpoints.importing.layout.held import Held
 from transformer.checkpoints.importing.layout.operations import Stored
@@ -46,8 +46,13 @@ class Unsaid:
         self.draft.ask("norm", "Which norm is it?", "Its weights look the same for all of these.", labels)
 
     def _norm_position(self) -> None:
-        why = f"{self.layout.what} does not say (norm_position: pre or post)."
-        questions.ask_norm_position(self.draft, why=why)
+        fitting = norm_places.fitting(self.held.patterns)
+        if len(fitting) == 1:
+            self.draft.put("norm_position", fitting[0], "shapes", "which norms of sublayers there are")
+            return
+        why = f"{self.layout.what} does not say (norm_position)."
+        labels = {position: questions.NORM_POSITIONS[position] for position in fitting}
+        questions.ask_norm_position(self.draft, labels, why)
 
     @property
     def _is_new(self) -> bool:

@@ -56,7 +56,7 @@ config:
   # positions: sinusoidal # or rotary
   # embedding_scale: true # embeddings are multiplied by sqrt(d_model)
 """
-_ONE_NORM = "pre    # or post, as in the paper, or output, with ..._post_norm above"
+_ONE_NORM = "pre    # or post, as in the paper, or output: of what a sublayer adds"
 _TWO_NORMS = "both   # before a sublayer, and of what it adds"
 _OUTPUT_NORM = "output # of what a sublayer adds; or post, as in the paper, with ..._norm above"
 _NO_NORM = "none   # no norm was found; otherwise pre, post, both or output"

@@ -59,15 +59,23 @@ class Block(nn.Module):
         return x + self.mlp["down"](functional.gelu(self.mlp["up"](self.ln2(x))))
 
 
+class OutputNormed(Block):
+    """Norms of the sublayers' outputs, under the same names."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        x = x + self.ln1(self.attn(x, mask))
+        return x + self.ln2(self.mlp["down"](functional.gelu(self.mlp["up"](x))))
+
+
 class Gpt(nn.Module):
     """The module of docs/checkpoints.md."""
 
     mask: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, block: type[Block] = Block) -> None:
         super().__init__()
         self.words, self.places = nn.Embedding(VOCAB, D), nn.Embedding(LENGTH, D)
-        self.blocks = nn.ModuleList(Block() for _ in range(DEPTH))
+        self.blocks = nn.ModuleList(block() for _ in range(DEPTH))
         self.ln_out, self.unembed = nn.LayerNorm(D), nn.Linear(D, VOCAB, bias=False)
         self.register_buffer("mask", torch.ones(LENGTH, LENGTH).tril())
 
@@ -192,6 +200,32 @@ def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
     assert not report.config.has_generator
 
 
+def test_the_places_of_norms_that_have_as_many_are_offered(tmp_path: Path) -> None:
+    text = documented().replace("  norm_position: pre\n", "")
+    second = "  blocks.{}.ln2: decoder.layers.{}.self_attn_post_norm\nignored:"
+    for written, offered, taken in (
+        (text, ["post", "pre", "output"], "post"),
+        (re.sub("  .*_norm\n", "", text), ["post", "pre", "output", "both", "none"], "post"),
+        (re.sub(r"(attn|forward)_norm", r"\1_post_norm", text), [], "output"),
+        (re.sub("  .*forward_norm\n", "", text).replace("ignored:", second), [], "both"),
+    ):
+        report = plan_import(mapped(tmp_path, written), {}).report
+        asked = [one for one in report.questions if one.name == "norm_position"]
+        assert [option.value for one in asked for option in one.options] == offered
+        assert report.config.norm_position == taken
+
+
+@pytest.mark.parametrize("is_answer", [True, False])
+def test_norms_of_outputs_need_no_names_of_their_own(tmp_path: Path, is_answer: bool) -> None:
+    theirs, answers = randomized(Gpt(OutputNormed)), {"norm_position": "output"} if is_answer else {}
+    told = "" if is_answer else "  norm_position: output\n"
+    text = documented().replace("  norm_position: pre\n", told)
+    ours, _ = imported(mapped(tmp_path, text, **theirs.state_dict()), {"pad_id": -1, **answers})
+    ids = random_ids(VOCAB, 2, 7)
+    with torch.no_grad():
+        assert close(ours(None, ids), theirs(ids))
+
+
 @pytest.mark.parametrize(
     "old, new, line, said",
     [
@@ -249,16 +283,23 @@ def test_an_ignored_name_without_a_tensor_is_noted(tmp_path: Path, ignored: str,
     assert all(one in note for one, note in zip(said, notes, strict=True))
 
 
-def test_the_documented_comparison_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = randomized(Gpt())
+def test_the_documented_comparison_tells_a_right_mapping_from_a_wrong_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, right = randomized(Gpt()), f"{documented()}  pad_id: -1\n"
     torch.save(mine.state_dict(), tmp_path / "model.pt")
-    (tmp_path / "own.yaml").write_text(f"{documented()}  pad_id: -1\n", encoding="utf-8")
     python = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)[1]
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"headlight": headlight, "torch": torch, "mine": mine}
-    with pytest.warns(UserWarning, match="leaves questions open"):
-        exec(python, names)  # noqa: S102 -- our own document
-    assert names["error"] < 1e-5
+    swapped = right.replace("w_q", "w_x").replace("w_v", "w_q").replace("w_x", "w_v")
+    errors = []
+    for text in (right, swapped):
+        Path("own.yaml").write_text(text, encoding="utf-8")
+        with pytest.warns(UserWarning, match="leaves questions open"):
+            exec(python, names)  # noqa: S102 -- our own document
+        errors.append(names["error"])
+    assert errors[0] < 1e-5
+    assert errors[1] > 0.1, "values taken for queries have the right shape"
 
 
 def test_a_fused_gate_and_a_mixed_order_are_read_as_documented(tmp_path: Path) -> None:
