@@ -63,6 +63,21 @@ test("nothing lies outside, or on something else, at any width", () => {
   }
 });
 
+test("a caption wider than its column is broken between words, and none is written on another", () => {
+  const weighing = step("column", [
+    made({ ...SCORES, name: "masked scores", sign: "softmax of", role: "in" }),
+    made({ ...SCORES, name: "weights", array: "w" }),
+  ]);
+  const { texts, actors } = scene(weighing, 320);
+  const captions = texts.filter(({ part }) => part >= 0);
+  assert.equal(captions.map(({ text }) => text).join(" "), "softmax of masked scores weights");
+  for (const { text, at, limit, part } of captions) {
+    assert.ok(7 * text.length <= limit, `“${text}” has ${limit} pixels`);
+    assert.ok(captions.every((one) => one.part === part || at[0] + limit <= one.at[0] || one.at[0] < at[0]));
+    assert.ok(actors.every(({ box }) => at[1] < box[1]));
+  }
+});
+
 test("a step begins where the one before ended, and its result moves to its place in the next", () => {
   const [before, after] = [scene(PROJECTING), scene(MEETING)];
   const q = (/** @type {number} */ t) =>

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { cellAt, every, FOOT, layout } from "../../viz/components/stage/layout.js";
+import { cellAt, every, FOOT, layout, SIZE } from "../../viz/components/stage/layout.js";
 
 /** @param {string[]} labels */
 const axis = (labels, title = "token") => ({ title, labels, has_words: true, count: labels.length });
@@ -49,6 +49,37 @@ test("pictures that do not fit begin a new row, with its own labels", () => {
     assert.ok(place.x + place.width <= 260);
   }
   assert.ok(height >= places[2].y + places[2].height + FOOT);
+});
+
+test("words and ids of any number of tokens have room for a line each, side by side", () => {
+  const count = 40;
+  const names = Array.from({ length: count }, (_, i) => `word ${i}`);
+  const column = axis([""]);
+  const pictures = [
+    { ...picture({ ...numbers(count), title: "position" }, column), kind: "words", words: names },
+    { ...picture(axis(names), column, "→"), kind: "ids" },
+    picture(axis(names), numbers(64), "→"),
+  ];
+  for (const width of [364, 800]) {
+    const { places } = layout(/** @type {any} */ (pictures), width, measure);
+    for (const { tall } of places) {
+      assert.ok(tall > SIZE, `${tall} pixels for a line`);
+      assert.equal(tall, places[0].tall);
+    }
+  }
+});
+
+test("rows of all heads, too many for a line each, make no picture of many screens", () => {
+  const rows = axis(Array.from({ length: 160 }, (_, i) => `${i % 4} · word ${i}`));
+  assert.ok(layout([picture(rows, numbers(32))], 800, measure).places[0].height <= 700);
+});
+
+test("a picture after a long sign stays on the canvas, with the labels at its right end", () => {
+  const many = axis(Array.from({ length: 35 }, (_, i) => `word ${i}`));
+  for (const sign of ["where", "softmax of"]) {
+    const { places } = layout([picture(many, many, sign)], 364, measure);
+    assert.ok(places[0].x + places[0].width + 12 <= 364, "the last label has no room");
+  }
 });
 
 test("a cell is found at its place, and none between the pictures", () => {

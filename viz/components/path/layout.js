@@ -97,7 +97,8 @@ export const widthOf = (n, stream, width) =>
 
 /** What is written above a part. @param {Part} part */
 export function captionOf({ sign, name, form, sizes }) {
-  const size = form === "weights" ? ` ${sizes[1]} × ${sizes[0]}` : form === "strip" ? ` (${sizes[0]})` : "";
+  const size =
+    form === "weights" ? ` ${sizes[1]}\u00a0× ${sizes[0]}` : form === "strip" ? ` (${sizes[0]})` : "";
   return `${sign ? `${sign} ` : ""}${name}${size}`;
 }
 
@@ -160,7 +161,12 @@ function table(scene, step, columns, y, { width, stream, measure }) {
     1,
     (width - left - (columns.length - 1) * BETWEEN) / (total - (columns.length - 1) * BETWEEN),
   );
-  const top = y + CAPTION;
+  const captions = columns.map((i, column) => {
+    const isLast = column === columns.length - 1;
+    const limit = wanted[column] * shrink + (isLast ? 0 : BETWEEN - 6);
+    return { limit, lines: wrapped(captionOf(step.parts[i]), limit, measure) };
+  });
+  const top = y + CAPTION * Math.max(...captions.map(({ lines }) => lines.length));
   for (const [row, label] of lined.labels.entries()) {
     const at = /** @type {[number, number]} */ ([left - 8, top + (row + 0.5) * tall]);
     scene.texts.push({ text: label, at, limit: left - 8, part: -1, isRight: true, isMarked: row === marked });
@@ -169,7 +175,9 @@ function table(scene, step, columns, y, { width, stream, measure }) {
   for (const [column, i] of columns.entries()) {
     const part = step.parts[i];
     const wide = wanted[column] * shrink;
-    scene.texts.push({ text: captionOf(part), at: [x, y + CAPTION / 2], limit: wide + BETWEEN - 6, part: i });
+    const { limit, lines } = captions[column];
+    for (const [line, text] of lines.entries())
+      scene.texts.push({ text, at: [x, top - (lines.length - line - 0.5) * CAPTION], limit, part: i });
     if (part.form === "rows") {
       for (const [row, id] of part.ids.entries())
         scene.actors.push({ id, part: i, row, box: [x, top + row * tall + 1, wide, tall - 2] });
@@ -180,6 +188,21 @@ function table(scene, step, columns, y, { width, stream, measure }) {
     x += wide + BETWEEN;
   }
   return top + n * tall + GAP;
+}
+
+/**
+ * A bold text in lines, broken between words.
+ * @param {string} text @param {number} limit @param {(text: string) => number} measure
+ */
+function wrapped(text, limit, measure) {
+  const [first, ...words] = text.split(" ");
+  const lines = [first];
+  for (const word of words) {
+    const longer = `${lines[lines.length - 1]} ${word}`;
+    if (1.12 * measure(longer) <= limit) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 /** The width that a column would like. @param {Part} part @param {number} stream @param {number} width */

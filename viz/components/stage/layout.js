@@ -45,14 +45,22 @@ export const SIZE = 14;
 export const TITLE = 22;
 /** The height of axis title and scale below the cells. */
 export const FOOT = 44;
+/** The least height of a row with a text to read. */
+export const LINE = SIZE + 3;
+/** How far column labels and sizes may stand out to the right of a picture. */
+export const OVERHANG = 12;
 const LONGEST = 130;
 /** Widths to try, so that pictures fit in one row. */
-const WIDTHS = [340, 290, 240, 200, 165, 135, 112];
+const WIDTHS = [340, 290, 240, 200, 165, 135, 112, 100];
 const TALLEST = 480;
+/** The most height at which each row has a label: pictures with more rows label some. */
+const LABELLED = 700;
 /** The most height for the cells of a picture whose rows are dimensions. */
 const HIGHEST = 220;
 const CELL = [46, 24];
 const GAP = 14;
+/** The least room before a picture, as for a short sign. */
+const MARGIN = 40;
 
 /** Whether the places of an axis have names. @param {Axis} axis */
 export const isNamed = ({ labels }) => labels.length > 1 || Boolean(labels[0]);
@@ -64,14 +72,14 @@ export const isNamed = ({ labels }) => labels.length > 1 || Boolean(labels[0]);
  * @returns {{places: Place[], height: number}}
  */
 export function layout(pictures, width, measure) {
-  const ways = WIDTHS.map((widest) => arrange(pictures, width, widest, measure));
+  const ways = WIDTHS.map((widest) => arrange(pictures, width - OVERHANG, widest, measure));
   const fewest = Math.min(...ways.map(({ rows }) => rows));
   return /** @type {ReturnType<typeof arrange>} */ (ways.find(({ rows }) => rows === fewest));
 }
 
 /**
  * @param {Picture[]} pictures
- * @param {number} width of the canvas
+ * @param {number} width for the pictures
  * @param {number} widest of all cells of a picture
  * @param {(text: string) => number} measure
  */
@@ -93,13 +101,14 @@ function arrange(pictures, width, widest, measure) {
   /** The last picture in this row with labels. @type {Picture | null} */
   let last = null;
   for (const picture of pictures) {
-    // Rows that line up with those of the previous picture use its labels.
-    let place = sized(picture, width, widest, measure, last !== null && sameRows(picture, last));
     const sign = picture.sign ? 1.3 * measure(picture.sign) + 2 * GAP : row.length ? 2 * GAP : 0;
+    const room = width - Math.max(sign, MARGIN);
+    // Rows that line up with those of the previous picture use its labels.
+    let place = sized(picture, room, widest, measure, last !== null && sameRows(picture, last));
     if (row.length && x + sign + place.full > width) {
       close();
       last = picture;
-      place = sized(picture, width, widest, measure, false);
+      place = sized(picture, room, widest, measure, false);
       rows += 1;
     }
     if (picture.rows.labels.length > 1) last = picture;
@@ -121,20 +130,23 @@ const sameRows = (a, b) => isNamed(a.rows) && String(a.rows.labels) === String(b
 /**
  * The sizes of a picture; its position is computed later.
  * @param {Picture} picture
- * @param {number} width
+ * @param {number} room the width for the picture without its sign
  * @param {number} widest
  * @param {(text: string) => number} measure
  * @param {boolean} isLabelled whether another picture labels its rows
  * @returns {Place}
  */
-function sized({ name, rows, columns, kind, words }, width, widest, measure, isLabelled) {
+function sized({ name, rows, columns, kind, words }, room, widest, measure, isLabelled) {
   const longest = (/** @type {string[]} */ texts) => Math.max(0, ...texts.map(measure));
   const labels = isNamed(rows) && !isLabelled ? Math.min(LONGEST, 1.1 * longest(rows.labels)) + 12 : 0;
-  const room = Math.max(60, Math.min(widest, width - labels - 40));
+  const most = Math.max(60, Math.min(widest, room - labels));
   const [n, m] = [columns.labels.length, rows.labels.length];
-  const own = kind === "words" ? clamp(longest(words) + 16, CELL[0], room) : kind === "ids" ? 70 : CELL[0];
-  const wide = kind === "words" || kind === "ids" ? own : clamp(room / n, 0.5, own);
-  const tall = clamp((rows.has_words ? TALLEST : HIGHEST) / m, 1, CELL[1]);
+  const own = kind === "words" ? clamp(longest(words) + 16, CELL[0], most) : kind === "ids" ? 70 : CELL[0];
+  const isText = kind === "words" || kind === "ids";
+  const wide = isText ? own : clamp(most / n, 0.5, own);
+  // Words and ids are read in their cells; the rows of tokens next to them line up.
+  const isRead = isText || (rows.has_words && m * LINE <= LABELLED);
+  const tall = clamp((isText || rows.has_words ? TALLEST : HIGHEST) / m, isRead ? LINE : 1, CELL[1]);
   const above = !isNamed(columns)
     ? 4
     : columns.has_words
@@ -142,7 +154,7 @@ function sized({ name, rows, columns, kind, words }, width, widest, measure, isL
       : 20;
   const [cells, high] = [n * wide, m * tall];
   // Names and titles may be wider than a narrow picture's cells.
-  const full = labels + Math.max(cells, Math.min(width - labels, 1.12 * measure(name) + 6), 64);
+  const full = labels + Math.max(cells, Math.min(room - labels, 1.12 * measure(name) + 6), 64);
   return {
     x: 0,
     y: 0,

@@ -4,7 +4,7 @@
 import { clipped, fillBox, fontOf, hatching, raster, strokeBox, write } from "../shared/canvas.js";
 import { css, inkOn, pixel, ramp, rgbOf, shade } from "../shared/color.js";
 import { format, grouped } from "../shared/numbers.js";
-import { every, isNamed, SIZE } from "./layout.js";
+import { every, isNamed, LINE, OVERHANG, SIZE } from "./layout.js";
 
 /** @typedef {import("./layout.js").Picture & {values: Float32Array, closed?: Uint8Array}} Filled */
 /** @typedef {import("./layout.js").Place} Place */
@@ -167,7 +167,7 @@ function numbers({ pen, colors }, picture, place) {
 }
 
 /** Whether cells have room for their numbers. @param {Place} place */
-const areLegible = ({ wide, tall }) => wide >= 38 && tall >= 17;
+const areLegible = ({ wide, tall }) => wide >= 38 && tall >= LINE;
 
 /**
  * Paint the axes' titles and the scale.
@@ -179,7 +179,7 @@ function foot({ pen, colors }, picture, place) {
   const { rows, columns, range } = picture;
   const [x, y] = [place.x, place.y + place.height];
   const quiet = { font: fontOf(pen.canvas, SIZE - 1), color: colors.muted };
-  const limit = place.full - place.labels + 12;
+  const limit = place.full - place.labels + OVERHANG;
   pen.font = quiet.font;
   const said = sizes(rows, columns);
   write(pen, pen.measureText(said).width <= limit ? said : brief(rows, columns), [x, y + 12], quiet);
