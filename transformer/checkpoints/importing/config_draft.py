@@ -95,12 +95,6 @@ class ConfigDraft:
         found = tensor in self.raw.tensors
         return bool(self.put(name, found, "shapes", f"whether there is {tensor}"))
 
-    def tied_generator(self, generator: str, words: str) -> bool:
-        """Fill in tie_generator: the generator is missing, or the same stored tensor as `words`."""
-        tied = generator not in self.raw.tensors or self.raw.same_numbers(generator, words)
-        why = "whether embedding and generator are one tensor"
-        return bool(self.put("tie_generator", tied, "shapes", why))
-
     def note(self, sentence: str) -> None:
         """Add a sentence to the report."""
         self.notes.append(sentence)

@@ -86,8 +86,9 @@ class Derived:
 
     @property
     def layer(self) -> str:
-        """The first layer of the first stack."""
-        return f"{'encoder' if self.get('n_encoder_layers') else 'decoder'}.layers.0"
+        """The first layer of the first stack that the files have."""
+        stacks = [stack for stack in _SIDES.values() if self.get(f"n_{stack}_layers")] or ["decoder"]
+        return f"{next((stack for stack in stacks if self.depth(f'n_{stack}_layers')), stacks[0])}.layers.0"
 
     @property
     def feed_forward(self) -> str:
@@ -156,7 +157,8 @@ class Derived:
 
     @property
     def _is_rotary(self) -> bool:
-        return bool(self.get("positions") == "rotary")
+        """True if the layout says so: no tensor tells it."""
+        return "positions" in self.layout.config and self.get("positions") == "rotary"
 
     def _heads(self) -> None:
         draft, (q_rows, k_rows) = self.draft, self.rows()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from transformer.checkpoints.importing.config_draft import ConfigDraft
 from transformer.checkpoints.reading.memory_map import map_tensor
-from transformer.checkpoints.reading.raw import RawCheckpoint, StoredTensor
+from transformer.checkpoints.reading.raw import StoredTensor
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,7 +22,6 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 _FIRST_IDS = 4
 """Usual padding ids are below this."""
 
-POSITIONS = ("src_positions", "tgt_positions")
 SINUSOIDS = "A table of sinusoids; our model computes its own."
 """Why a stored table of sinusoids is not used."""
 
@@ -89,17 +88,6 @@ def ask_norm_eps(draft: ConfigDraft, *likely: float) -> None:
     )
 
 
-def put_final_norm(draft: ConfigDraft, stacks: Sequence[str]) -> None:
-    """Fill in which of the stacks in the files end with a norm."""
-    ending = [stack for stack in stacks if f"{stack}.norm.weight" in draft.raw.tensors]
-    is_of_one = len(stacks) == 2 and len(ending) == 1
-    draft.put(
-        "final_norm", ending[0] if is_of_one else bool(ending), "shapes", "whether a stack ends with a norm"
-    )
-    if is_of_one:
-        draft.note(f"Only the {ending[0]} ends with a norm: the files have none after the other stack.")
-
-
 def ask_activation(
     draft: ConfigDraft, labels: Mapping[str, str] = _ACTIVATIONS, why: str = NOT_STORED
 ) -> None:
@@ -122,20 +110,6 @@ def ask_usual_activation(draft: ConfigDraft, usual: str) -> None:
     ask_activation(draft, labels, why)
 
 
-def ask_causal(draft: ConfigDraft, *, likely: bool) -> bool:
-    """Ask whether encoder layers belong to a decoder-only model."""
-    return bool(
-        draft.ask(
-            "causal",
-            "Are later tokens masked for earlier ones?",
-            "The mask is given to the module at each call and not stored. Language models are often built of "
-            "encoder layers under such a mask.",
-            {True: "yes: it continues texts", False: "no: it sees whole texts"},
-            likely=likely,
-        )
-    )
-
-
 def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
     """Ask whether embeddings are multiplied by sqrt(d_model)."""
     draft.ask(
@@ -146,11 +120,6 @@ def ask_embedding_scale(draft: ConfigDraft, *, likely: bool) -> None:
         {True: "yes, as in the paper (section 3.4)", False: "no"},
         likely=likely,
     )
-
-
-def stored_positions(raw: RawCheckpoint) -> list[str]:
-    """The position tables in the files, under their usual names in users' modules."""
-    return [name for name in POSITIONS if name in raw.tensors]
 
 
 def ask_positions(draft: ConfigDraft, tables: list[str]) -> None:
@@ -222,38 +191,3 @@ def ask_pad_id(draft: ConfigDraft, embedding: str | None, usual: int) -> None:
 def _zero_rows(embedding: StoredTensor) -> list[int]:
     rows = map_tensor(embedding)[:_FIRST_IDS]
     return [index for index, row in enumerate(rows) if not bool(row.any())]
-
-
-def put_vocabularies(draft: ConfigDraft, *, stand_in: int | None = None) -> None:
-    """Fill in vocabulary sizes, ties and the generator, using the names given by `arrange`.
-
-    Needs n_encoder_layers and n_decoder_layers. The names are src_embedding, tgt_embedding and
-    generator.weight.
-
-    Args:
-        stand_in: vocabulary size if the files have neither embedding nor generator.
-    """
-    raw = draft.raw
-    generator = "generator.weight" in raw.tensors
-    draft.put(
-        "has_generator", generator, "shapes", "whether there is a layer from the model's width to words"
-    )
-    for name, layers, embedding in (
-        ("src_vocab_size", "n_encoder_layers", "src_embedding"),
-        ("tgt_vocab_size", "n_decoder_layers", "tgt_embedding"),
-    ):
-        if not draft[layers]:
-            draft.put(name, 0, "shapes", "there is no such stack")
-        elif embedding in raw.tensors or stand_in is None:
-            draft.size(name, name, embedding, 0)
-        elif generator and (name == "tgt_vocab_size" or not draft["n_decoder_layers"]):
-            draft.size(name, name, "generator.weight", 0)
-        else:
-            draft.put(name, stand_in, "assumed", "there is no embedding in the files")
-    both = bool(draft["n_encoder_layers"] and draft["n_decoder_layers"])
-    shared = both and raw.same_numbers("src_embedding", "tgt_embedding")
-    draft.put("share_embeddings", shared, "shapes", "whether both embeddings are stored as one tensor")
-    embedding = "tgt_embedding" if draft["n_decoder_layers"] else "src_embedding"
-    tied = raw.same_numbers("generator.weight", embedding)
-    draft.put("tie_generator", tied, "shapes", "whether embedding and generator are one tensor")
-    draft.put("generator_bias", "generator.bias" in raw.tensors, "shapes", "whether there is a bias")

@@ -46,7 +46,8 @@ class Reading:
         Raises:
             CheckpointError: for what the layout rejects, and for sizes that nothing tells.
         """
-        self.draft.config = self._told() or self.draft.config
+        if self.layout.told_in:
+            self.draft.config = self._told()
         for when, sections in self.layout.variants:  # those that depend on answers
             if self._holds(when):
                 self.layout = overlaid(self.layout, sections)
@@ -154,5 +155,6 @@ class Reading:
                 self.get(one[1:]) if isinstance(one, str) and one.startswith("=") else one for one in allowed
             ]
             config.only(key, *values, why=why)
-        if self.layout.trusted and config.source in self.draft.raw.texts:  # a trainer saves much more
+        is_users = self.layout.name.startswith("_")  # a user's own module, whose file may say anything
+        if self.layout.trusted and not is_users and config.source in self.draft.raw.texts:
             config.refuse_unknown(self.layout.harmless)

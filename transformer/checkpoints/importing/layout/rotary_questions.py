@@ -45,7 +45,7 @@ def put_grouped_heads(
         possible = ", ".join(map(str, _possible_heads(q_rows, k_rows, even=even)))
         raise CheckpointError(
             f"{shown(n_heads)} heads are impossible: {q_rows} rows of queries and {k_rows} rows of keys must "
-            f"be divided into heads of one {'even ' if even else ''}width. Choose one of {possible}."
+            f"be divided into heads of one {'even ' if even else ''}width. Choose n_heads from {possible}."
         )
     draft.put("d_head", d_head, "shapes", "rows of queries over heads")
     draft.put("n_kv_heads", k_rows // d_head, "shapes", "rows of keys over the width of a head")

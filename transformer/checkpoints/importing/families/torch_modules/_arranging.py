@@ -14,11 +14,13 @@ from transformer.errors import CheckpointError, shown
 _IN_LAYER = ".self_attn.in_proj_weight"
 _OWN_PROJECTIONS = ("self_attn.q_proj_weight", "multihead_attn.q_proj_weight")
 """Names in torch.nn.MultiheadAttention that replace in_proj_weight."""
+_WRAPPED_EMBEDDING = "tok_emb.embedding.weight"
+"""Name in torch's translation tutorial, where a module wraps the embedding to scale it."""
 
 
 @dataclass(frozen=True)
 class _Arranged(RawCheckpoint):
-    """A checkpoint under the names in `torch_transformer.NAMES`.
+    """A checkpoint under the names in _torch_transformer.yaml.
 
     Attributes:
         before: its tensors under their stored names.
@@ -28,7 +30,7 @@ class _Arranged(RawCheckpoint):
 
 
 def arrange(raw: RawCheckpoint) -> RawCheckpoint:
-    """Rename stacks, embeddings, positions and generator as in NAMES; other names are unchanged.
+    """Rename stacks, embeddings, positions and generator as in _torch_transformer.yaml, and nothing else.
 
     Where names are ambiguous, this is the likeliest arrangement, and `read_config` asks about it.
 
@@ -64,7 +66,7 @@ def arrange_as_answered(raw: RawCheckpoint, ask: Ask) -> RawCheckpoint:
 
 
 def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, StoredTensor], list[str]]:
-    """The tensors under the names in NAMES, and norms without a place; both empty if there is no stack."""
+    """The tensors under their new names, and norms without a place; both empty if there is no stack."""
     stacks, d_model = _stacks(before)
     if not stacks:
         return {}, []
@@ -92,6 +94,8 @@ def _arranged(before: Mapping[str, StoredTensor], ask: Ask) -> tuple[dict[str, S
             if name.startswith(stack)
         ]
         renamed += [place for place, found in places.items() if found == name]
+        if "src_embedding" in renamed or "tgt_embedding" in renamed:
+            renamed += ["wrapped_embedding"] * name.endswith(_WRAPPED_EMBEDDING)
         tensors |= dict.fromkeys(renamed or [name], stored)
     return tensors, norms.homeless
 
