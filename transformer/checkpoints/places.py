@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from transformer.errors import CheckpointError, shown
+from transformer.errors import CheckpointError, shown_path
 from transformer.files import ASSETS
 
 MODELS = ASSETS / "models"
@@ -44,7 +44,7 @@ def place_of(name_or_path: str | Path) -> Path:
     if not os.path.exists(path):  # noqa: PTH110 (Path.exists raises for names that are too long)
         names = ", ".join(shipped_models()) or "none"
         raise CheckpointError(
-            f"There is no model {shown(str(name_or_path))}: name a shipped one ({names}), or the path of a "
+            f"There is no model {shown_path(name_or_path)}: name a shipped one ({names}), or the path of a "
             "file of weights or of a model's folder."
         )
     return path
@@ -67,5 +67,5 @@ def _at_home(path: Path | str) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise CheckpointError(
-            f"{shown(str(path))} names a home folder that does not exist: type the whole path."
+            f"{shown_path(path)} names a home folder that does not exist: type the whole path."
         ) from error

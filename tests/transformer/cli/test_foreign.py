@@ -130,5 +130,8 @@ def test_an_unknown_layout_is_described_to_every_command_by_the_same_option(
     assert main(["why", *model, *described, *sentence]) == 0
     assert main(["translate", *described, *sentence]) == 1, "a mapping file isn't passed over in silence"
     assert "No name in the mapping file is one of the files'" in capsys.readouterr().err
-    assert main(["translate", *model, "--map", str(tmp_path / "none.yaml"), *sentence]) == 1
-    assert "none.yaml' is not there" in capsys.readouterr().err
+    missing = tmp_path / ("long" * 20) / "none.yaml"
+    assert main(["translate", *model, "--map", str(missing), *sentence]) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("The mapping file 'none.yaml' is not there: check the path '...")
+    assert printed.endswith("longlonglong/none.yaml'.\n")

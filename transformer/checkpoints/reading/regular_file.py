@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from transformer.errors import CheckpointError, shown
+from transformer.errors import CheckpointError, shown, shown_path
 
 CHUNK = 2**20
 _LONGEST_SHOWN = 80
@@ -93,7 +93,7 @@ def open_regular_file(path: Path) -> Iterator[RegularFile]:
         file = path.open("rb")
     except OSError as error:
         if isinstance(error, FileNotFoundError):
-            raise CheckpointError(f"is not there: check the path {shown(str(path))}.") from error
+            raise CheckpointError(f"is not there: check the path {shown_path(path)}.") from error
         raise CheckpointError(f"can't be read ({error.strerror}): check that you may read it.") from error
     with file:
         yield RegularFile(path, file)

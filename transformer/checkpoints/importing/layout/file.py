@@ -149,7 +149,7 @@ def text_of(path: str | Path) -> str:
             return file.read(0, file.size).decode()
     except (CheckpointError, UnicodeDecodeError, OSError, RuntimeError) as error:
         why = "is no UTF-8 text." if isinstance(error, UnicodeDecodeError) else str(error)
-        raise CheckpointError(f"The mapping file {shown(str(path))} {why}") from error
+        raise CheckpointError(f"The mapping file {shown(Path(path).name)} {why}") from error
 
 
 class _Reader(NamesReader, ConfigReader):
