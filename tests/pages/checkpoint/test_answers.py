@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from tests.pages.app import press, texts
 from tests.pages.checkpoint.page import PATH, open_path, opened, questions, start
+from tests.support.checkpoints import hostile_file
 from tests.support.torch_names import as_torch_saves_it
 from tests.transformer.checkpoints.importing.families.own_layout.test_described import Gpt, documented
 from transformer.checkpoints.opening import open_model
@@ -43,6 +45,20 @@ def test_a_large_model_is_tried_when_asked(folder: Path, monkeypatch: pytest.Mon
     assert "✓ before" not in texts(app)
     press(app, "Try every answer")
     assert "✓ before (norm_first=True): " in texts(app)
+
+
+def test_names_are_text_while_answers_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[str] = []
+
+    def progress(self: DeltaGenerator, value: float, text: str) -> DeltaGenerator:
+        waits.append(text)
+        return drawn(self, value, text)
+
+    drawn = DeltaGenerator.progress
+    monkeypatch.setattr(DeltaGenerator, "progress", progress)
+    opened(hostile_file(tmp_path / "odd.safetensors"))
+    assert any("example" in text for text in waits)
+    assert not [text for text in waits if "![" in text], "Markdown would fetch the picture"
 
 
 def test_a_layout_of_ones_own_is_described_on_the_page(tmp_path: Path) -> None:

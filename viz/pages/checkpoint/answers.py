@@ -11,7 +11,7 @@ from transformer.errors import SentenceError
 from viz.address import as_typed
 from viz.pages.checkpoint.session import TEXT, InspectedModel, keep_answers, kept_answers
 from viz.pages.shared.explain import computed_by
-from viz.pages.shared.literal_text import literal, refused
+from viz.pages.shared.literal_text import escaped, literal, refused
 
 PREFERRED, OTHER = "✓ ", "· "
 """Prefixes of preferred answers and of the others: lines may wrap on narrow screens."""
@@ -59,7 +59,7 @@ def _weigh(model: InspectedModel, text: str) -> Weighing | None:
     bar = st.progress(0.0, text="Running the model with every answer …")
 
     def report(done: int, total: int, question: str) -> None:
-        bar.progress(done / total, text=f"Running the model with every answer: {question} …")
+        bar.progress(done / total, text=f"Running the model with every answer: {escaped(question)} …")
 
     try:
         return weigh_answers(model.imported, text, report)
