@@ -7,6 +7,8 @@ PORT ?=
 ADDRESS ?=
 # Where PyTorch comes from: empty lets scripts/install.py choose, "pip" is pip's own index, or an address.
 TORCH_INDEX ?=
+# Processes of make serve; left empty, one per core.
+WORKERS ?=
 PYTEST_OPTIONS ?=
 
 BIN := .venv/bin
@@ -22,10 +24,14 @@ export MALLOC_TRIM_THRESHOLD_ ?= 268435456
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-more test-all parity fuzz shake check format views bench screenshot tour clean help
+.PHONY: run serve test test-more test-all parity fuzz shake check format views bench screenshot tour clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/python -m headlight $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
+
+serve: .venv/.deps  ## serve many people with WORKERS=4 processes; needs HAProxy (docs/serving.md)
+	$(BIN)/python -m headlight serve $(if $(WORKERS),--workers $(WORKERS)) \
+		$(if $(PORT),--port $(PORT)) $(if $(ADDRESS),--address $(ADDRESS))
 
 test: .venv/.deps-dev  ## run the tests, in Chromium too where there is one
 	$(PYTEST) -m "not slow and not full" $(PYTEST_OPTIONS)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 HELP = """\
 headlight                        open the app in the browser
 headlight --server.port 8600     the same; options are those of `streamlit run`
+headlight serve --workers 4      serve many people: several processes, with HAProxy in front
 headlight translate SENTENCE     print a translation
 headlight inspect PATH           say what a checkpoint is, and what is wrong with it
 headlight trace --source SENTENCE --out FILE
@@ -23,9 +21,6 @@ headlight evaluate               score a model on sentence pairs
 headlight train                  train a model
 
 headlight COMMAND --help         all options of a command"""
-_HERE = Path(__file__).resolve().parent
-_APP = next(path for path in (_HERE / "app.py", _HERE.parent / "app.py") if path.exists())
-"""Inside the package if it is installed, next to it in a checkout."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,32 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if list(arguments) in (["--help"], ["-h"]):
         print(HELP)
         return 0
+    if arguments and arguments[0] == "serve":
+        from headlight.serving.command import serve
+
+        return serve(arguments[1:])
     if arguments and not arguments[0].startswith("-"):
         from transformer.__main__ import main as run_command
 
         return run_command(arguments)
-    serve(arguments)
+    from headlight.serving.app import run_app
+
+    run_app(arguments)
     return 0
-
-
-def serve(options: Sequence[str]) -> None:
-    """Serve the app, then end the process; options are those of `streamlit run`.
-
-    Everything is imported before the browser opens: otherwise the first page would wait for PyTorch and
-    compete with it for the processor.
-    """
-    # Make PyTorch's waiting threads sleep: spinning, they would take the cores from the browser.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    print("Loading PyTorch and the model …", flush=True)
-    gc.disable()  # nothing loaded here is garbage; collecting meanwhile takes a second
-    from streamlit.web import cli
-
-    from viz.warm_up import settle, warm_up, warm_up_pages
-
-    warm_up()
-    settle()
-    warm_up_pages()
-    cli.main(["run", str(_APP), *options], prog_name="streamlit")
 
 
 if __name__ == "__main__":

@@ -43,25 +43,28 @@ def warm_up() -> None:
 
 @st.cache_resource(show_spinner=False)  # so that nothing it calls draws a spinner
 def prepare() -> None:
-    """Import what the pages need, and put the first run into the cache of all users.
+    """Import what the pages need, and put the first run into the cache of all users."""
+    import_pages()
+    from transformer.errors import CheckpointError, SentenceError
+    from viz.session import run_of
+    from viz.text_session import DEFAULT_SENTENCE
 
-    Imported once for all: two visitors whose pages import a module simultaneously can see it half loaded.
-    """
+    with suppress(CheckpointError, SentenceError):  # the page says why
+        run_of(_first_choice(), DEFAULT_SENTENCE)
+
+
+def import_pages() -> None:
+    """Import what the pages need: two visitors who import a module simultaneously can see it half loaded."""
     import pandas  # noqa: F401
     import plotly.graph_objs  # noqa: F401
 
-    from transformer.errors import CheckpointError, SentenceError
     from viz.page_titles import PAGES
     from viz.pages.learn.lessons import lessons
-    from viz.session import run_of
-    from viz.text_session import DEFAULT_SENTENCE
 
     for path in sorted(PAGES.rglob("*.py")):
         if path.stem not in ("page", "__init__"):  # a page is a script that draws
             importlib.import_module(".".join(path.relative_to(PAGES.parents[1]).with_suffix("").parts))
     lessons()
-    with suppress(CheckpointError, SentenceError):  # the page says why
-        run_of(_first_choice(), DEFAULT_SENTENCE)
 
 
 def warm_up_pages() -> None:

@@ -32,7 +32,7 @@ IMPORTED_BY = {
             *_SESSIONS,
         ),
     ),
-    "streamlit": ("app", "headlight.__main__", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
+    "streamlit": ("app", "headlight.serving.app", "viz.components", "viz.pages", "viz.warm_up", *_SESSIONS),
     "plotly": (
         "headlight.lessons",
         "headlight.plots",
@@ -44,7 +44,7 @@ IMPORTED_BY = {
         "viz.warm_up",
     ),
     "torch": (
-        *("transformer", "viz.opened_checkpoint", "viz.run_cache", "viz.session"),
+        *("transformer", "headlight.serving.app", "viz.opened_checkpoint", "viz.run_cache", "viz.session"),
         *("viz.pages.lab.mistakes", "viz.pages.learn.lessons"),
     ),
     "spacy": ("transformer",),

@@ -1,0 +1,71 @@
+"""The app in this process: load everything that its pages need, then serve it with Streamlit."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_APP = next(path for path in (_PACKAGE / "app.py", _PACKAGE.parent / "app.py") if path.exists())
+"""Inside the package if it is installed, next to it in a checkout."""
+
+
+def run_app(options: Sequence[str]) -> None:
+    """Load everything and serve the app until the process ends; options are those of `streamlit run`.
+
+    Everything is imported before the browser opens: otherwise the first page would wait for PyTorch and
+    compete with it for the processor.
+    """
+    # Make PyTorch's waiting threads sleep: spinning, they would take the cores from the browser.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    print("Loading PyTorch and the model …", flush=True)
+    gc.disable()  # nothing loaded here is garbage; collecting meanwhile takes a second
+    from viz.warm_up import settle, warm_up, warm_up_pages
+
+    warm_up()
+    settle()
+    warm_up_pages()
+    run_streamlit(options)
+
+
+def load_for_forks() -> None:
+    """Load what all forks of this process share, and compute what all visitors see first.
+
+    A GPU can't be used in a process and in its forks: where there is one, each fork opens the model itself.
+    """
+    gc.disable()
+    import torch
+
+    from transformer.device import available_devices
+    from viz.warm_up import import_pages, prepare_pages, settle, warm_up
+
+    torch.set_num_threads(1)  # a fork of a process with threads may hang
+    if available_devices() == ["cpu"]:
+        warm_up()
+        prepare_pages()
+    else:
+        import_pages()
+    import streamlit.web.bootstrap  # noqa: F401
+
+    settle()
+
+
+def run_fork(options: Sequence[str], n_threads: int) -> None:
+    """Serve the app in a fork of a process that called `load_for_forks`."""
+    import torch
+
+    from viz.warm_up import warm_up
+
+    torch.set_num_threads(n_threads)
+    torch.seed()  # forks would all draw the same
+    warm_up()
+    run_streamlit(options)
+
+
+def run_streamlit(options: Sequence[str]) -> None:
+    """Serve the app with `streamlit run`, which ends the process."""
+    from streamlit.web import cli
+
+    cli.main(["run", str(_APP), *options], prog_name="streamlit")
