@@ -82,13 +82,17 @@ def default_choice(run: ViewerRun) -> Choice:
 
 def easiest_head(run: ViewerRun, attention: AttentionView) -> tuple[int, int]:
     """The layer and head of an attention that are easiest to read; see `readability`."""
-    keys = run.sides[attention.keys]
-    left_out = (*keys.special, *keys.punctuation)
-    scores = np.stack(
-        [readability(attention.weights(layer), left_out) for layer in range(attention.n_layers)]
-    )
-    layer, head = np.unravel_index(scores.argmax(), scores.shape)
-    return int(layer), int(head)
+
+    def find() -> tuple[int, int]:
+        keys = run.sides[attention.keys]
+        left_out = (*keys.special, *keys.punctuation)
+        scores = np.stack(
+            [readability(attention.weights(layer), left_out) for layer in range(attention.n_layers)]
+        )
+        layer, head = np.unravel_index(scores.argmax(), scores.shape)
+        return int(layer), int(head)
+
+    return run.once(f"easiest:{attention.name}", find)
 
 
 def read_choice(

@@ -193,7 +193,12 @@ def run_id(run: ViewerRun) -> str:
 
     For a long run, only the last query's weights are used: they depend on all tokens that it may attend to.
     """
-    digest = hashlib.blake2b(digest_size=8)
+    own = run.once("digest", lambda: _digest(run))
+    return hashlib.blake2b(repr((own, list(run.others))).encode(), digest_size=8).hexdigest()
+
+
+def _digest(run: ViewerRun) -> str:
+    digest = hashlib.blake2b(digest_size=16)
     for stack, side in run.sides.items():
         digest.update(repr((stack, side.tokens, side.written)).encode("utf-8", "backslashreplace"))
     for name, attention in run.attentions.items():
@@ -201,7 +206,6 @@ def run_id(run: ViewerRun) -> str:
         for layer in range(attention.n_layers):
             weights = attention.weights(layer)
             digest.update((weights if is_short(run) else weights[:, -1]).tobytes())
-    digest.update(repr(list(run.others)).encode())
     return digest.hexdigest()
 
 
@@ -295,11 +299,15 @@ def _costs(_: ViewerRun, attention: AttentionView) -> Arrays:
 def _resting(run: ViewerRun, attention: AttentionView) -> list[list[float]]:
     """The share of each head's attention on special tokens, by layer, as precisely as it is shown."""
     special = run.sides[attention.keys].special
-    shares = [
-        resting_share(attention.weights(layer), special, attention.allowed_in(layer))
-        for layer in range(attention.n_layers)
-    ]
-    return [np.nan_to_num(share).astype(float).round(4).tolist() for share in shares]
+
+    def share() -> list[list[float]]:
+        shares = [
+            resting_share(attention.weights(layer), special, attention.allowed_in(layer))
+            for layer in range(attention.n_layers)
+        ]
+        return [np.nan_to_num(own).astype(float).round(4).tolist() for own in shares]
+
+    return run.once(f"resting:{attention.name}", share)
 
 
 def _row(_: ViewerRun, attention: AttentionView, query: int) -> Arrays:

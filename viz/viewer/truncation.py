@@ -31,7 +31,8 @@ def truncated(run: ViewerRun, query: int, n_keys: Mapping[Attention, int]) -> Vi
         predicted=decoder.predicted[:n_queries],
     )
     attentions = {name: _truncated(run.attentions[name], n_queries, n_keys[name]) for name in n_keys}
-    return replace(run, sides={**run.sides, "decoder": kept}, attentions=attentions, others={}, receipt=None)
+    sides = {**run.sides, "decoder": kept}
+    return replace(run, sides=sides, attentions=attentions, others={}, receipt=None, known={})
 
 
 def _truncated(whole: AttentionView, n_queries: int, n_keys: int) -> AttentionView:

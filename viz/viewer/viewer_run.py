@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +31,10 @@ from transformer.run import Run
 from transformer.text.coder import Unit
 from viz.viewer.sides import SideTokens, foreign_side, side_of
 
+Known = TypeVar("Known")
 Floats = NDArray[np.float32]
+_known: WeakKeyDictionary[Trace, dict[str, object]] = WeakKeyDictionary()
+"""What was computed of runs that are still cached: a page prepares its run again whenever it is redrawn."""
 MOST_COSTED = 64
 """Tokens per side up to which each head's cost is computed: of en-it's 64 heads in a second at most."""
 
@@ -106,6 +111,7 @@ class ViewerRun:
         others: by name, functions that return runs of the same tokens to compare with.
         receipt: computes the costs of all heads with everything that determines them; None if the model
             writes nothing, the run is long, or it can't be computed again from text.
+        known: see `once`.
     """
 
     sides: Mapping[Stack, SideTokens]
@@ -113,6 +119,13 @@ class ViewerRun:
     unit: Unit = "sub-word"
     others: Mapping[str, Callable[[], ViewerRun]] = field(default_factory=dict)
     receipt: Callable[[], Receipt] | None = None
+    known: dict[str, object] = field(default_factory=dict)
+
+    def once(self, name: str, compute: Callable[[], Known]) -> Known:
+        """What `compute` returns, computed once for all views of the same run."""
+        if name not in self.known:
+            self.known[name] = compute()
+        return self.known[name]  # type: ignore[return-value]
 
     @property
     def longest(self) -> int:
@@ -136,9 +149,10 @@ def view_run(
         typed: the source and target, blank if it is generated, from which `run_sentence` gives this run; None
             if it doesn't. Heads then have no costs, because nobody could compute them again.
     """
-    sides: dict[Stack, SideTokens] = {stack: side_of(run, loaded, stack) for stack in stacks(run.trace)}
     views = _attentions(run.trace, loaded, 0)
-    viewed = ViewerRun(sides, views, _unit(loaded), others or {})
+    viewed = ViewerRun({}, views, _unit(loaded), others or {}, known=_known.setdefault(run.trace, {}))
+    sides = viewed.once("sides", lambda: {stack: side_of(run, loaded, stack) for stack in stacks(run.trace)})
+    viewed = replace(viewed, sides=sides)
     if typed is None or viewed.longest > MOST_COSTED or not run.steps or not run.has_numbers:
         return viewed
     receipt = cache(partial(explain, loaded, run, Inquiry("heads", "zero", rival="", pairs=(typed,))))

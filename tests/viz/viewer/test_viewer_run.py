@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from functools import cache
 from itertools import product
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -337,3 +339,17 @@ def test_a_map_of_one_token_or_of_unequal_sides_is_not_taken_for_causal() -> Non
         only_first[..., 0] = 1
         own = view_weights({"cross": [only_first]}, {"decoder": "a" * shape[1], "encoder": "b" * shape[2]})
         assert own.attentions["cross"].allowed.all()
+
+
+def test_a_run_prepared_again_remembers_what_was_computed_and_is_forgotten_with_its_numbers() -> None:
+    loaded = tiny_model(5)
+    run = run_sentence(loaded, TEXT)
+    view_run(run, loaded).once("count", lambda: [1])
+    again = view_run(run, loaded)
+    assert again.once("count", lambda: [2]) == [1]
+    assert again.sides is view_run(run, loaded).sides
+    assert view_run(run_sentence(loaded, TEXT), loaded).once("count", lambda: [3]) == [3]
+    trace = ref(run.trace)
+    del run, again
+    gc.collect()
+    assert trace() is None, "nothing that is remembered holds the run's tensors"
