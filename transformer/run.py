@@ -358,10 +358,15 @@ def trace_inputs(loaded: LoadedModel, sources: Sequence[Input], targets: Sequenc
         tap=recorder,
     )
     return Trace(
-        {path: tensor.cpu() for path, tensor in recorder.records.items()},
+        {path: _of_its_own(tensor.cpu()) for path, tensor in recorder.records.items()},
         src_tokens=_padded_tokens(loaded, sources),
         tgt_tokens=_padded_tokens(loaded, targets),
     )
+
+
+def _of_its_own(tensor: Tensor) -> Tensor:
+    """The same numbers without the rest of a larger storage: else a run would keep the model's tables."""
+    return tensor.clone() if tensor.untyped_storage().nbytes() > tensor.nbytes else tensor
 
 
 def _padded_tokens(loaded: LoadedModel, inputs: Sequence[Input]) -> list[tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,13 @@ import torch
 from cachetools import LRUCache
 
 from transformer.errors import SentenceError
-from transformer.run import Run
 
 OnReport = Callable[[Any, int], None]
 """Called while a run is computed, with the latest step (a `DecodingStep`, or a count) and the most steps."""
 LOOK_EVERY = 0.1
 """Seconds between two checks of a computation that another user started."""
-_LEAF = 64
-"""Bytes assumed for a number or a short text."""
+_LEAF, _OBJECT = 64, 512
+"""Bytes assumed for a number or a short text, and for a tensor apart from its numbers."""
 TOO_LARGE = (
     "The device's memory is too small for this sentence. Type a shorter one, or choose another device in the "
     "sidebar."
@@ -120,16 +119,31 @@ def _wait(flight: _Flight, on_step: OnReport | None) -> None:
             reported = latest
 
 
-def _size(value: Any) -> int:
-    """Bytes of the tensors and arrays in a value; other leaves are counted roughly."""
-    if isinstance(value, Run):
-        return _size(value.trace)
-    if isinstance(value, torch.Tensor | np.ndarray):
-        return int(value.nbytes)
+def _size(value: Any, counted: set[int] | None = None) -> int:
+    """Bytes of memory that a value keeps: each storage once, as a whole; other leaves are counted roughly.
+
+    Args:
+        value: tensors, arrays, and dataclasses and collections of them.
+        counted: addresses of the storages counted so far; added to.
+    """
+    counted = set() if counted is None else counted
+    if isinstance(value, torch.Tensor):
+        storage = value.untyped_storage()
+        return _OBJECT + _once(storage.data_ptr(), storage.nbytes(), counted)
+    if isinstance(value, np.ndarray):
+        whole = value.base if isinstance(value.base, np.ndarray) else value  # a view keeps its base
+        return _OBJECT + _once(whole.ctypes.data, whole.nbytes, counted)
     if isinstance(value, Mapping):
-        return sum(map(_size, value.values()))
+        return sum(_size(part, counted) for part in value.values())
     if is_dataclass(value):
-        return _size(vars(value))
-    if isinstance(value, list | tuple):
-        return sum(map(_size, value))
+        return sum(_size(getattr(value, part.name), counted) for part in fields(value))
+    if isinstance(value, list | tuple | set | frozenset):
+        return sum(_size(part, counted) for part in value)
     return _LEAF
+
+
+def _once(address: int, size: int, counted: set[int]) -> int:
+    if address in counted:
+        return 0
+    counted.add(address)
+    return size

@@ -173,6 +173,16 @@ def test_trace_lives_on_the_cpu_and_needs_no_gradient() -> None:
     assert all(tensor.device.type == "cpu" and not tensor.requires_grad for tensor in trace.values())
 
 
+def test_a_run_keeps_nothing_of_its_model() -> None:
+    loaded = tiny_model()
+    own = {
+        tensor.untyped_storage().data_ptr()
+        for tensor in (*loaded.model.parameters(), *loaded.model.buffers())
+    }
+    trace = run_sentence(loaded, "i saw a cat").trace
+    assert not own & {tensor.untyped_storage().data_ptr() for tensor in trace.values()}
+
+
 def test_a_search_goes_on_after_a_prefix_and_keeps_to_the_limit() -> None:
     loaded = tiny_subword_model(1)
     source = encode_sentence(loaded, "source", "the zebra", "sentence")

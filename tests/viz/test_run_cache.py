@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -141,19 +143,32 @@ def test_the_run_of_a_model_that_was_closed_meanwhile_is_not_kept(pool: ThreadPo
 
 def test_the_oldest_runs_go_when_there_are_too_many_bytes() -> None:
     run = run_sentence(tiny_model(), "the cat")
-    size = sum(tensor.nbytes for tensor in run.trace.values())
-    cache = RunCache(2 * size)
+    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage() for tensor in run.trace.values()}
+    bytes_of_tensors = sum(storage.nbytes() for storage in storages.values())
+    assert "a" in recomputed(RunCache(3 * bytes_of_tensors), run), "its objects take memory, too"
+    assert recomputed(RunCache(100 * bytes_of_tensors), run) == []
+
+
+def test_a_view_counts_as_the_storage_that_it_keeps_and_each_storage_once() -> None:
+    storage, other = torch.zeros(10_000), np.zeros(10_000)
+    kept = {"first": storage[:1], "rest": [storage[1:], storage], "array": (other[:1], other)}
+    assert recomputed(RunCache(2 * 120_000), kept) == ["b", "a"]
+    assert recomputed(RunCache(3 * 120_000), kept) == ["a"]
+
+
+def recomputed(cache: RunCache, value: Any) -> list[str]:
+    """Put a value under the keys a, b and c; return those of c, b and a that are computed again."""
     for key in "abc":
-        cache.get(key, lambda: run)
+        cache.get(key, lambda: value)
     computed: list[str] = []
 
-    def compute(key: str) -> Run:
+    def compute(key: str) -> Any:
         computed.append(key)
-        return run
+        return value
 
     for key in "cba":
         cache.get(key, partial(compute, key))
-    assert computed == ["a"]
+    return computed
 
 
 def test_a_run_too_large_to_keep_is_still_returned() -> None:
