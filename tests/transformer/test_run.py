@@ -173,13 +173,13 @@ def test_trace_lives_on_the_cpu_and_needs_no_gradient() -> None:
     assert all(tensor.device.type == "cpu" and not tensor.requires_grad for tensor in trace.values())
 
 
-def test_a_run_keeps_nothing_of_its_model() -> None:
+def test_a_run_does_not_keep_a_table_of_which_it_shows_a_part() -> None:
     loaded = tiny_model()
     own = {
         tensor.untyped_storage().data_ptr()
         for tensor in (*loaded.model.parameters(), *loaded.model.buffers())
     }
-    trace = run_sentence(loaded, "i saw a cat").trace
+    trace = run_sentence(loaded, "i saw a cat", "ho visto un gatto").trace
     assert not own & {tensor.untyped_storage().data_ptr() for tensor in trace.values()}
 
 

@@ -143,7 +143,9 @@ def test_the_run_of_a_model_that_was_closed_meanwhile_is_not_kept(pool: ThreadPo
 
 def test_the_oldest_runs_go_when_there_are_too_many_bytes() -> None:
     run = run_sentence(tiny_model(), "the cat")
-    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage() for tensor in run.trace.values()}
+    storages = {
+        tensor.untyped_storage().data_ptr(): tensor.untyped_storage() for tensor in run.trace.values()
+    }
     bytes_of_tensors = sum(storage.nbytes() for storage in storages.values())
     assert "a" in recomputed(RunCache(3 * bytes_of_tensors), run), "its objects take memory, too"
     assert recomputed(RunCache(100 * bytes_of_tensors), run) == []
