@@ -1,7 +1,8 @@
-"""The peak memory of a process and its children, on Linux."""
+"""Memory and processor time of processes and all that descend from them, on Linux."""
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -33,27 +34,50 @@ class PeakMemory:
 
 def resident(process: int | str, which: str = "VmRSS") -> int:
     """The resident memory of a process in bytes (VmRSS), or its peak (VmHWM); 0 if it has ended."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(which)), 0)
+    return _kilobytes(f"/proc/{process}/status", which)
 
 
-def _children() -> list[int]:
-    """The child processes, except forks that have not yet started their own program."""
-    found = []
-    for task in Path("/proc/self/task").iterdir():
-        try:
-            children = (task / "children").read_text(encoding="utf-8").split()
-        except OSError:
-            continue
-        found += [int(child) for child in children if _command(child) != _command("self")]
+def proportional(process: int) -> int:
+    """The memory of a process in bytes; what several share is divided between them. 0 if it has ended."""
+    return _kilobytes(f"/proc/{process}/smaps_rollup", "Pss:")
+
+
+def processor_seconds(process: int) -> float:
+    """The processor time in seconds, user and system, of a process and all that descend from it.
+
+    Time of those that have ended counts once they have been waited for.
+    """
+    return sum(map(_processor_seconds, family(process)))
+
+
+def family(process: int) -> list[int]:
+    """A process and all that descend from it."""
+    found = [process]
+    for one in found:
+        for task in Path(f"/proc/{one}/task").glob("*/children"):
+            found += map(int, _text(task).split())
     return found
 
 
-def _command(process: str) -> bytes:
+def _children() -> list[int]:
+    """The descendants, except forks that have not yet started their own program."""
+    own = _text("/proc/self/cmdline")
+    return [child for child in family(os.getpid())[1:] if _text(f"/proc/{child}/cmdline") != own]
+
+
+def _processor_seconds(process: int) -> float:
+    after_name = _text(f"/proc/{process}/stat").rpartition(")")[2].split()
+    return sum(map(int, after_name[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _kilobytes(path: str, entry: str) -> int:
+    line = next((line for line in _text(path).splitlines() if line.startswith(entry)), "")
+    return int(line.split()[1]) * 1024 if line else 0
+
+
+def _text(path: str | Path) -> str:
+    """A file of /proc; "" if its process has ended."""
     try:
-        return Path(f"/proc/{process}/cmdline").read_bytes()
+        return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return b""
+        return ""

@@ -45,9 +45,9 @@ class Setting:
         finally:
             browser.close()
 
-    def server(self) -> AbstractContextManager[tuple[str, int]]:
-        """Start the app; yield its URL and process id."""
-        return server_process(ROOT / "app.py")
+    def server(self, workers: int = 0) -> AbstractContextManager[tuple[str, int]]:
+        """Start the app, alone or as several workers behind a proxy; yield its URL and process id."""
+        return server_process(ROOT / "app.py", workers=workers)
 
     @cached_property
     def _playwright(self) -> Playwright:

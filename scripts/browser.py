@@ -50,18 +50,23 @@ def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
 
 
 @contextmanager
-def server_process(script: Path, **settings: str) -> Iterator[tuple[str, int]]:
+def server_process(script: Path, workers: int = 0, **settings: str) -> Iterator[tuple[str, int]]:
     """Run a Streamlit script on a free local port until the block ends; yield its URL and process id.
 
-    Settings are Streamlit's own environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
+    Args:
+        script: the script; the app is started as `make run` does.
+        workers: processes of the app behind a proxy, as in `make serve`; 0 for one without a proxy.
+        settings: Streamlit's environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
 
     Raises:
         RuntimeError: the server did not start in time; the message includes its output.
     """
     port = free_port()
-    # Start the app as `make run` does.
     start = ["headlight"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
-    command = [sys.executable, "-m", *start, "--server.headless", "true", "--server.port", str(port)]
+    where = ["--server.headless", "true", "--server.port", str(port)]
+    if workers:
+        start, where = ["headlight", "serve"], ["--workers", str(workers), "--port", str(port)]
+    command = [sys.executable, "-m", *start, *where]
     environment = {"OMP_WAIT_POLICY": "PASSIVE"} | os.environ  # as `make run`
     environment |= {f"STREAMLIT_{name}": value for name, value in settings.items()}
     with tempfile.TemporaryFile("w+") as log:
