@@ -4,6 +4,7 @@
 
 import { forStreamlit, mounting } from "../mount.js";
 import { forAnywidget } from "../notebook.js";
+import { AfterPaint } from "../shared/after_paint.js";
 import { ask, listen } from "../shared/channel.js";
 import { forgetChosen, onChoose, tellChosen } from "../shared/chosen_token.js";
 import { div } from "../shared/dom.js";
@@ -45,6 +46,8 @@ class AttentionViewer extends View {
   channel = "";
   /** Whether the choice for this run is still to come: its first pieces come with it. */
   isAwaited = true;
+  /** The texts, which take longer than the pictures and follow them. */
+  texts = new AfterPaint();
 
   /** @param {HTMLElement} root @param {import("../shared/shell.js").Host} host */
   constructor(root, host) {
@@ -169,23 +172,32 @@ class AttentionViewer extends View {
     const { run, choice, data } = this;
     if (!choice) return;
     run.missing.clear();
+    this.bars.show(run, choice, this.width);
+    const scene = this.panels.show(run, choice, data);
+    if (!run.absent && !this.isAwaited) this.fetching.want(run.missing, this.panels.ahead(run, choice));
+    this.texts.run(() => this.write(scene));
+  }
+
+  /** Write what is said about the pictures. @param {import("./panels.js").Scene} scene */
+  write(scene) {
+    const { data } = this;
+    const { run, choice, cell } = scene;
     const [encoder, decoder] = /** @type {const} */ (["encoder", "decoder"]).map((stack) =>
       chosenIn(run, choice, stack),
     );
     this.output.show(run, data, decoder);
     const { why } = data;
     this.output.offer(why, why && choice.cell ? chosenIn(run, choice, why.stack) : undefined);
-    this.bars.show(run, choice, this.width);
-    const cell = this.panels.show(run, choice, data);
+    this.panels.write(scene, data);
     if (this.holdsToken)
       tellChosen({ encoder, decoder, shown: chosenIn(run, { ...choice, cell }, "decoder") });
-    if (!run.absent && !this.isAwaited) this.fetching.want(run.missing, this.panels.ahead(run, choice));
   }
 
   /** Stop asking: otherwise requests that nobody answers would rerun the page forever. */
   end() {
     super.end();
     this.fetching.forget();
+    this.texts.drop();
     this.leave();
     this.ignore();
     document.removeEventListener("keydown", this.onKey);
@@ -194,7 +206,7 @@ class AttentionViewer extends View {
 
   /** The choice arrives in a message of its own, perhaps late. */
   get isPending() {
-    return !this.choice || super.isPending || this.fetching.isWaiting;
+    return !this.choice || super.isPending || this.fetching.isWaiting || this.texts.isWaiting;
   }
 
   state() {

@@ -2,6 +2,7 @@
 // The viewer's pictures: all heads at a glance, the chosen view, and the arithmetic of a cell.
 
 import { div } from "../shared/dom.js";
+import { factsOf } from "./cell/facts.js";
 import { CellPanel } from "./cell/panel.js";
 import { mapsOf } from "./grid/maps.js";
 import { GridPart } from "./parts/grid.js";
@@ -74,10 +75,11 @@ export class Panels {
   }
 
   /**
+   * Draw the pictures, and note what they and their texts lack.
    * @param {ViewerRun} run
    * @param {Choice} choice
    * @param {import("./run.js").RunFrame & import("../shared/frame.js").Frame} data
-   * @returns {import("./choice.js").Cell} the cell that the pictures are about
+   * @returns {Scene} what `write` then writes about
    */
   show(run, choice, data) {
     const scene = this.scene(run, choice, data.colors);
@@ -87,20 +89,29 @@ export class Panels {
     this.box.classList.toggle("hl-beside", beside);
     this.box.classList.toggle("hl-many", scene.attn.heads > FEW);
     this.gridBox.hidden = !hasGrid;
+    this.readingBox.hidden = !data.detail || !["head", "map"].includes(choice.view);
+    this.predictedBox.classList.toggle("hl-unchosen", !choice.cell);
+    this.cellBox.hidden = !data.detail || choice.view !== "head";
     const { look, maps, instead } = this.known;
     if (hasGrid && maps) this.grid.show(scene, maps, look, { width: this.width, beside, instead });
     for (const [name, part] of Object.entries(this.parts)) {
       part.box.hidden = name !== choice.view;
       if (name === choice.view) part.show(scene);
     }
-    this.readingBox.hidden = !data.detail || !["head", "map"].includes(choice.view);
+    if (!this.cellBox.hidden) factsOf(scene);
+    return scene;
+  }
+
+  /**
+   * Write what the pictures show.
+   * @param {Scene} scene
+   * @param {import("./run.js").RunFrame} data
+   */
+  write(scene, data) {
     if (!this.readingBox.hidden) this.reading.show(scene, data.look_for ?? {});
     this.predictedBox.hidden = !data.detail;
-    this.predictedBox.classList.toggle("hl-unchosen", !choice.cell);
     if (data.detail) this.predicted.show(scene, data.output?.how ?? "");
-    this.cellBox.hidden = !data.detail || choice.view !== "head";
     if (!this.cellBox.hidden) this.cell.show(scene);
-    return scene.cell;
   }
 
   /** @param {ViewerRun} run @param {Choice} choice @param {import("../shared/color.js").Colors} colors @returns {Scene} */
