@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,20 @@ TOO_LARGE = (
 
 @dataclass
 class _Flight:
-    """A run that is being computed, and its state for those who wait for it."""
+    """A run that is being computed, its state for those who wait for it, and its size once it has landed."""
 
     landed: threading.Event = field(default_factory=threading.Event)
     run: Any = None
     error: Exception | None = None
     latest: tuple[Any, int] | None = None
+    size: int = 0
 
 
 class RunCache:
     """The latest runs, and what was computed from them, up to a total size in bytes; thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._runs: LRUCache[Any, Any] = LRUCache(max_bytes, getsizeof=_size)
+        self._runs: LRUCache[Any, _Flight] = LRUCache(max_bytes, getsizeof=attrgetter("size"))
         self._flights: dict[Any, _Flight] = {}
         self._lock = threading.Lock()
 
@@ -61,7 +63,7 @@ class RunCache:
             with self._lock:
                 found = self._runs.get(key)
                 if found is not None:
-                    return found
+                    return found.run
                 flight, is_own = self._flights.get(key), False
                 if flight is None:
                     flight, is_own = self._flights.setdefault(key, _Flight()), True
@@ -95,11 +97,12 @@ class RunCache:
 
     def _land(self, key: Any, flight: _Flight) -> None:
         """Cache the run, unless its model was dropped meanwhile, and wake those who wait."""
+        flight.size = _size(flight.run)
         with self._lock:
             if self._flights.get(key) is flight:
                 del self._flights[key]
-                if flight.run is not None and _size(flight.run) <= self._runs.maxsize:
-                    self._runs[key] = flight.run
+                if flight.run is not None and flight.size <= self._runs.maxsize:
+                    self._runs[key] = flight
         flight.landed.set()
 
     def forget(self, is_about: Callable[[Any], bool]) -> None:
@@ -119,31 +122,27 @@ def _wait(flight: _Flight, on_step: OnReport | None) -> None:
             reported = latest
 
 
-def _size(value: Any, counted: set[int] | None = None) -> int:
-    """Bytes of memory that a value keeps: each storage once, as a whole; other leaves are counted roughly.
-
-    Args:
-        value: tensors, arrays, and dataclasses and collections of them.
-        counted: addresses of the storages counted so far; added to.
-    """
-    counted = set() if counted is None else counted
-    if isinstance(value, torch.Tensor):
-        storage = value.untyped_storage()
-        return _OBJECT + _once(storage.data_ptr(), storage.nbytes(), counted)
-    if isinstance(value, np.ndarray):
-        whole = value.base if isinstance(value.base, np.ndarray) else value  # a view keeps its base
-        return _OBJECT + _once(whole.ctypes.data, whole.nbytes, counted)
-    if isinstance(value, Mapping):
-        return sum(_size(part, counted) for part in value.values())
-    if is_dataclass(value):
-        return sum(_size(getattr(value, part.name), counted) for part in fields(value))
-    if isinstance(value, list | tuple | set | frozenset):
-        return sum(_size(part, counted) for part in value)
-    return _LEAF
-
-
-def _once(address: int, size: int, counted: set[int]) -> int:
-    if address in counted:
-        return 0
-    counted.add(address)
-    return size
+def _size(value: Any) -> int:
+    """Bytes of memory that a value keeps: each storage once, as a whole; other leaves are counted roughly."""
+    storages: dict[int, int] = {}
+    n_objects = n_leaves = 0
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, torch.Tensor):
+            n_objects += 1
+            storage = part.untyped_storage()
+            storages[storage.data_ptr()] = storage.nbytes()
+        elif isinstance(part, np.ndarray):
+            n_objects += 1
+            whole = part.base if isinstance(part.base, np.ndarray) else part  # a view keeps its base
+            storages[whole.ctypes.data] = whole.nbytes
+        elif isinstance(part, Mapping):
+            parts += part.values()
+        elif isinstance(part, list | tuple | set | frozenset):
+            parts += part
+        elif is_dataclass(part):
+            parts += [getattr(part, own.name) for own in fields(part)]
+        else:
+            n_leaves += 1
+    return sum(storages.values()) + _OBJECT * n_objects + _LEAF * n_leaves
