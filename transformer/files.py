@@ -7,8 +7,8 @@ import inspect
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,9 @@ CODE = Path(__file__).resolve().parents[1]
 """The folder of the packages, which our child processes need on their path."""
 ASSETS = next((path for path in (CODE / "headlight" / "assets", CODE / "assets") if path.is_dir()), CODE)
 """The shipped models and examples: inside the installed package, next to it in a checkout."""
+REPLACING = "replacing.txt"
+"""Lists what is being renamed in a folder; there only if the process that renames was killed."""
+_PART, _RENAMED, _REMOVED = ".part", "renamed: ", "removed: "
 
 
 @cache
@@ -42,33 +45,68 @@ def source_of(function: Callable[..., Any]) -> str:
     return f"{shown.as_posix()}:{inspect.getsourcelines(plain)[1]} {plain.__qualname__}"
 
 
-def replace_all(
-    writers: Mapping[Path, Callable[[Path], object]], *, between: Callable[[], object] = lambda: None
-) -> None:
+def replace_all(writers: Mapping[Path, Callable[[Path], object]], *, removed: Iterable[Path] = ()) -> None:
     """Write files in one folder under temporary names, then rename them all.
 
-    Existing files stay until all new ones are written. Files and folder are synced to disk.
+    Existing files stay until all new ones are written. Files and folder are synced to disk. If the process is
+    killed between two renames, `finish_replacing` makes the others: a list of them was written before.
 
     Args:
         writers: at least one file -> function that writes to the path it is given.
-        between: called after all files are written and before any is renamed.
+        removed: files in the same folder that belong to the old ones, and are removed with them.
 
     Raises:
         OSError: when writing fails, for example on a full disk; existing files are unchanged.
     """
-    parts = {path: path.with_name(f"{path.name}.part") for path in writers}
+    folder = next(iter(writers)).parent
+    finish_replacing(folder)
+    parts = {path: path.with_name(f"{path.name}{_PART}") for path in writers}
+    gone = [path for path in removed if path not in writers and path.exists()]
     try:
         for path, write in writers.items():
             write(parts[path])
             with parts[path].open("rb") as file:
                 os.fsync(file.fileno())
-        between()
-        for path, part in parts.items():
+        is_alone = len(parts) + len(gone) == 1
+        if is_alone:
+            ((path, part),) = parts.items()
             part.replace(path)
-    finally:
+        else:
+            lines = [f"{_RENAMED}{path.name}\n" for path in parts] + [
+                f"{_REMOVED}{path.name}\n" for path in gone
+            ]
+            write_text(folder / REPLACING, "".join(lines))
+    except BaseException:
         for part in parts.values():
             part.unlink(missing_ok=True)
-    sync_folder(next(iter(parts)).parent)
+        raise
+    if is_alone:
+        sync_folder(folder)
+    else:
+        finish_replacing(folder)
+
+
+def finish_replacing(folder: Path) -> None:
+    """Make the renames that a killed process still had to make in a folder, if any.
+
+    Raises:
+        OSError: when they can't be made.
+    """
+    try:
+        lines = (folder / REPLACING).read_text(encoding="utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for line in lines:
+        path = (
+            folder / Path(line[len(_RENAMED) :]).name
+        )  # never outside the folder, which may be a stranger's
+        if line.startswith(_RENAMED):
+            with suppress(FileNotFoundError):  # it was renamed already
+                path.with_name(f"{path.name}{_PART}").replace(path)
+        elif line.startswith(_REMOVED):
+            path.unlink(missing_ok=True)
+    sync_folder(folder)
+    (folder / REPLACING).unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

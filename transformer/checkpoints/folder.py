@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from transformer.checkpoints.places import CARD, CONFIG, VOCABULARY, is_own, pla
 from transformer.checkpoints.weights import open_weights, read_json, save_weights, ties
 from transformer.errors import CheckpointError, TextError
 from transformer.experience import EXPERIENCE, Experience, experience_from_plain
-from transformer.files import write_text
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.config import ConfigError, TransformerConfig
 from transformer.model.transformer import Transformer
@@ -60,7 +60,7 @@ def save_model(
     dtype: torch.dtype = torch.float32,
     max_file_bytes: int | None = None,
 ) -> None:
-    """Write a model folder; each file is replaced completely or not at all.
+    """Write a model folder; an earlier model in it is replaced completely or not at all.
 
     Args:
         folder: created if missing.
@@ -72,28 +72,35 @@ def save_model(
         OSError: when the folder can't be written.
         ValueError: when a weight overflows the dtype.
     """
-    save_only_weights(folder, loaded.model, dtype=dtype, max_file_bytes=max_file_bytes)
     sides = {"source": to_plain(loaded.source), "target": to_plain(loaded.target)}
-    write_text(folder / VOCABULARY, json.dumps(sides, ensure_ascii=False, indent=1))
-    write_text(folder / CARD, loaded.card)
+    texts = {
+        VOCABULARY: json.dumps(sides, ensure_ascii=False, indent=1),
+        CARD: loaded.card,
+        CONFIG: json.dumps(loaded.model.config.to_dict(), indent=2),
+    }
     if loaded.experience is not None:
-        write_text(folder / EXPERIENCE, json.dumps(loaded.experience.to_plain(), separators=(",", ":")))
-    write_text(folder / CONFIG, json.dumps(loaded.model.config.to_dict(), indent=2))
+        texts[EXPERIENCE] = json.dumps(loaded.experience.to_plain(), separators=(",", ":"))
+    _save(folder, loaded.model, dtype, max_file_bytes, texts, others=[EXPERIENCE])
 
 
-def save_only_weights(
-    folder: Path,
-    model: Transformer,
-    *,
-    dtype: torch.dtype = torch.float32,
-    max_file_bytes: int | None = None,
-) -> None:
+def save_only_weights(folder: Path, model: Transformer, *, dtype: torch.dtype = torch.float32) -> None:
     """Write only a model's weights; arguments as in `save_model`.
 
     Raises:
         OSError: when the folder can't be written.
         ValueError: when a weight overflows the dtype.
     """
+    _save(folder, model, dtype, None, {}, others=())
+
+
+def _save(
+    folder: Path,
+    model: Transformer,
+    dtype: torch.dtype,
+    max_file_bytes: int | None,
+    texts: Mapping[str, str],
+    others: Sequence[str],
+) -> None:
     tied = ties(model)
     weights = {
         name: _narrowed(name, weight, dtype)
@@ -101,7 +108,7 @@ def save_only_weights(
         if name not in tied
     }
     folder.mkdir(parents=True, exist_ok=True)
-    save_weights(folder, weights, max_file_bytes)
+    save_weights(folder, weights, max_file_bytes, texts=texts, others=others)
 
 
 def open_saved(

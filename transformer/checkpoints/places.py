@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from transformer.errors import CheckpointError, shown_path
-from transformer.files import ASSETS
+from transformer.files import ASSETS, finish_replacing
 
 MODELS = ASSETS / "models"
 """Folder of the shipped models, with one subfolder per model."""
@@ -35,8 +35,10 @@ def default_model() -> str:
 def place_of(name_or_path: str | Path) -> Path:
     """The folder of a shipped model by name, or any existing path with ~ expanded.
 
+    A save that a killed process left unfinished is finished.
+
     Raises:
-        CheckpointError: when there is no such model or path.
+        CheckpointError: when there is no such model or path, or a killed process left it half saved.
     """
     if str(name_or_path) in shipped_models():
         return MODELS / name_or_path
@@ -47,6 +49,13 @@ def place_of(name_or_path: str | Path) -> Path:
             f"There is no model {shown_path(name_or_path)}: name a shipped one ({names}), or the path of a "
             "file of weights or of a model's folder."
         )
+    try:
+        finish_replacing(path)
+    except OSError as error:
+        raise CheckpointError(
+            f"{shown_path(path)} was being saved when its process was killed, and the rest can't be written "
+            f"({error.strerror}): open it once where it may be written to."
+        ) from error
     return path
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from transformer.errors import CheckpointError
-from transformer.files import replace_all, save_tensors, write_text
+from transformer.files import replace_all, save_tensors
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
@@ -53,10 +53,24 @@ def ties(model: nn.Module) -> dict[str, str]:
     return tied
 
 
-def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: int | None) -> None:
+def save_weights(
+    folder: Path,
+    weights: Mapping[str, Tensor],
+    max_file_bytes: int | None,
+    *,
+    texts: Mapping[str, str],
+    others: Iterable[str],
+) -> None:
     """Write model.safetensors, or several shards and an index if one file would exceed the limit.
 
     A tensor is never split: one larger than the limit gets a file of its own.
+
+    Args:
+        folder: an existing folder.
+        weights: weights by name.
+        max_file_bytes: largest size of a file.
+        texts: further files of the model, by name, which replace the old ones together with the weights.
+        others: names of files that an earlier model may have left, and that are not this model's.
 
     Raises:
         OSError: when writing fails; the earlier files are then unchanged.
@@ -64,21 +78,17 @@ def save_weights(folder: Path, weights: Mapping[str, Tensor], max_file_bytes: in
     shards = list(_shards(weights, max_file_bytes))
     numbered = [f"model-{i:05}-of-{len(shards):05}.safetensors" for i in range(1, len(shards) + 1)]
     files = dict(zip(numbered if len(shards) > 1 else [WEIGHTS], shards, strict=True))
-    replace_all(
-        {
-            folder / name: partial(save_tensors, tensors=shard, metadata={"format": "pt"})
-            for name, shard in files.items()
-        },
-        # A mix of two models' files must not be openable.
-        between=partial((folder / INDEX).unlink, missing_ok=True),
-    )
+    writers: dict[str, Callable[[Path], object]] = {
+        name: partial(save_tensors, tensors=shard, metadata={"format": "pt"}) for name, shard in files.items()
+    }
     if len(files) > 1:
         size = sum(tensor.nbytes for tensor in weights.values())
         index = {"metadata": {"total_size": size}, "weight_map": _homes(files)}
-        write_text(folder / INDEX, json.dumps(index, indent=2))
-    for path in folder.glob("model*.safetensors"):
-        if path.name not in files and (path.name == WEIGHTS or _SHARD.fullmatch(path.name)):
-            path.unlink()
+        texts = {**texts, INDEX: json.dumps(index, indent=2)}
+    writers |= {name: partial(Path.write_text, data=text, encoding="utf-8") for name, text in texts.items()}
+    shards_before = [path for path in folder.glob("model-*.safetensors") if _SHARD.fullmatch(path.name)]
+    old = [*shards_before, *(folder / name for name in (WEIGHTS, INDEX, *others))]
+    replace_all({folder / name: write for name, write in writers.items()}, removed=old)
 
 
 def open_weights(folder: Path, shapes: Mapping[str, list[int]]) -> dict[str, Tensor]:

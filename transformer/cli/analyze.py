@@ -96,6 +96,7 @@ def _analyze(command: Analyze, device: torch.device, ranks: Ranks, against: Head
             return 0
         if not report_file.exists():
             _write_report(analysis, command.out)
+        _drop_parts(analysis, command.out / PARTS)
         report = read_report(command.out)
     print(summary(report))
     if against is not None:
@@ -194,14 +195,18 @@ def _say_stopped(command: Analyze, analysis: HeadAnalysis) -> None:
 
 
 def _write_report(analysis: HeadAnalysis, out: Path) -> None:
-    """Write the report, and delete the parts."""
+    """Write the report from the parts."""
     from safetensors.torch import load_file
 
     files = [_part_file(out / PARTS, number) for number in range(analysis.n_parts)]
     write_json(out / REPORT, analysis.report([load_file(file) for file in files]).to_dict())
-    for file in files:
-        file.unlink()
-    (out / PARTS).rmdir()
+
+
+def _drop_parts(analysis: HeadAnalysis, folder: Path) -> None:
+    """Delete the parts of a finished report."""
+    for number in range(analysis.n_parts):
+        _part_file(folder, number).unlink(missing_ok=True)
+    folder.rmdir()
 
 
 def summary(report: HeadReport) -> str:

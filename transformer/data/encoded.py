@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.data.batches import Batch, Example, batch_starts, make_batch
+from transformer.files import write_text
 
 _ID = np.dtype("<i4")
 _OFFSET = np.dtype("<i8")
@@ -119,7 +120,7 @@ def write_corpus(
                 file.flush()
                 os.fsync(file.fileno())
     description = json.dumps(describe(), ensure_ascii=False, indent=1)
-    (folder / _DESCRIPTION).write_text(description, encoding="utf-8")
+    write_text(folder / _DESCRIPTION, description)
     return EncodedCorpus(folder)
 
 

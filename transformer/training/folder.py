@@ -13,12 +13,14 @@ from transformer.training.snapshots import FOLDER as SNAPSHOTS
 from transformer.training.snapshots import drop_snapshots
 
 _BEGINNING = re.compile(
-    r"training(/(plan\.json|lock|metrics\.jsonl|corpus|tensorboard))?"
+    r"(training(/(plan\.json|lock|metrics\.jsonl|corpus|tensorboard|best|weights-\d+\.safetensors))?"
     r"|training/corpus/(coders\.json|corpus\.json|(source|target)\.(ids|offsets))"
+    r"|training/best/(model\.safetensors|(vocabulary|experience|config)\.json|README\.md|replacing\.txt)"
     r"|training/tensorboard/events\.out\.tfevents\.[^/]+"
-    rf"|{SNAPSHOTS}(/\d+(/model\.safetensors)?)?"
+    rf"|{SNAPSHOTS}(/\d+(/model\.safetensors)?)?)(\.part)?"
+    r"|training/state\.safetensors\.part"
 )
-"""Paths that a run may write before its first state."""
+"""Paths that a run may write before its first state; with .part if it was killed while it wrote them."""
 
 
 class TrainingFolder:

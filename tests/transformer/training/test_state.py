@@ -8,7 +8,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from transformer.data.batches import Batch, Example, make_batch
-from transformer.files import LockedError, locked, replace_all, write_tensors
+from transformer.files import (
+    REPLACING,
+    LockedError,
+    finish_replacing,
+    locked,
+    replace_all,
+    write_tensors,
+)
 from transformer.model.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.training.optimization.trainer import MOST_SKIPPED, NonFiniteError, Trainer, TrainingStep
@@ -153,6 +160,43 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         replace_all({path: half})
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_that_a_killed_process_did_not_all_rename_are_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one rename made, the others follow, and the old model's further file goes."""
+    old = [tmp_path / name for name in ("a", "b", "old")]
+    for path in old:
+        path.write_text("old")
+    rename = Path.replace
+
+    def killed_at_second(part: Path, path: Path) -> None:
+        if path.name == "b":
+            raise KeyboardInterrupt
+        rename(part, path)
+
+    def new(part: Path) -> None:
+        part.write_text("new")
+
+    monkeypatch.setattr(Path, "replace", killed_at_second)
+    with pytest.raises(KeyboardInterrupt):
+        replace_all(dict.fromkeys(old[:2], new), removed=old[2:])
+    assert [path.read_text() for path in old] == ["new", "old", "old"]
+    monkeypatch.undo()
+    finish_replacing(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new", "b": "new"}
+
+
+def test_a_strangers_list_of_renames_touches_no_other_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "downloaded"
+    folder.mkdir()
+    for path in (tmp_path / "mine", tmp_path / "other", tmp_path / "other.part"):
+        path.write_text("mine")
+    (folder / REPLACING).write_text("removed: ../mine\nrenamed: ../other\nnonsense\n")
+    finish_replacing(folder)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "other", "other.part", "downloaded"}
+    assert not list(folder.iterdir())
 
 
 def test_a_disk_that_is_full_is_an_os_error(tmp_path: Path) -> None:
