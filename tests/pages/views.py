@@ -40,16 +40,17 @@ class Views:
 
         def viewed(
             frame: bytes,
-            update: bytes,
+            update: Callable[[], bytes],
             *,
             key: str,
             on_choose: Callable[[JSON], None],
             on_fetch: Callable[[JSON], None],
         ) -> None:
-            self._receive(key, frame, update)
+            packed = update()
+            self._receive(key, frame, packed)
             for name, value in self._told.pop(key, {}).items():
                 {"choose": on_choose, "fetch": on_fetch}[name](value)
-            attention(frame, update, key=key, on_choose=on_choose, on_fetch=on_fetch)
+            attention(frame, lambda: packed, key=key, on_choose=on_choose, on_fetch=on_fetch)
 
         monkeypatch.setattr(ClientView, "mount", mounted)
         monkeypatch.setattr(ClientView, "show", shown)

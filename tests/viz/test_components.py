@@ -1,5 +1,6 @@
 """The client-side views from Python: what they send and refuse, and what their scripts may not do."""
 
+import inspect
 import json
 import re
 import struct
@@ -202,9 +203,10 @@ def mount_viewer(monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, dict[str, A
 
     monkeypatch.setattr(viewer._VIEW, "_render", render)
     monkeypatch.setattr(bridge, "_render", render)
+    monkeypatch.setattr(viewer, "_answer", inspect.unwrap(viewer._answer))  # a fragment needs a page
     viewer.attention(
         b"run",
-        b"update",
+        lambda: b"update",
         key="mine",
         on_choose=lambda choice: told.append(("choice", choice)),
         on_fetch=lambda names: told.append(("fetch", names)),

@@ -174,7 +174,7 @@ class AttentionViewer extends View {
     run.missing.clear();
     this.bars.show(run, choice, this.width);
     const scene = this.panels.show(run, choice, data);
-    if (!run.absent && !this.isAwaited) this.fetching.want(run.missing, this.panels.ahead(run, choice));
+    this.request([]);
     this.texts.run(() => this.write(scene));
   }
 
@@ -191,6 +191,13 @@ class AttentionViewer extends View {
     this.panels.write(scene, data);
     if (this.holdsToken)
       tellChosen({ encoder, decoder, shown: chosenIn(run, { ...choice, cell }, "decoder") });
+    this.request(this.panels.ahead(run, choice));
+  }
+
+  /** Request what is missing, and then what is likely to be. @param {string[]} ahead */
+  request(ahead) {
+    const { run } = this;
+    if (!run.absent && !this.isAwaited) this.fetching.want(run.missing, ahead);
   }
 
   /** Stop asking: otherwise requests that nobody answers would rerun the page forever. */

@@ -2,7 +2,6 @@
 // The viewer's pictures: all heads at a glance, the chosen view, and the arithmetic of a cell.
 
 import { div } from "../shared/dom.js";
-import { factsOf } from "./cell/facts.js";
 import { CellPanel } from "./cell/panel.js";
 import { mapsOf } from "./grid/maps.js";
 import { GridPart } from "./parts/grid.js";
@@ -75,7 +74,7 @@ export class Panels {
   }
 
   /**
-   * Draw the pictures, and note what they and their texts lack.
+   * Draw the pictures, and note what they lack.
    * @param {ViewerRun} run
    * @param {Choice} choice
    * @param {import("./run.js").RunFrame & import("../shared/frame.js").Frame} data
@@ -98,7 +97,6 @@ export class Panels {
       part.box.hidden = name !== choice.view;
       if (name === choice.view) part.show(scene);
     }
-    if (!this.cellBox.hidden) factsOf(scene);
     return scene;
   }
 

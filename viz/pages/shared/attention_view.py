@@ -80,13 +80,15 @@ def viewer(
         if isinstance(value, list):
             st.session_state[asked_for] = [name for name in value if isinstance(name, str)][:MOST_PIECES]
 
-    pieces = st.session_state.pop(asked_for, [])
+    def update() -> bytes:
+        return update_frame(viewed, choice, st.session_state.pop(asked_for, []))
+
     if is_other_run:
-        pieces = [*first_pieces(viewed, choice), *pieces]
+        st.session_state[asked_for] = [*first_pieces(viewed, choice), *st.session_state.get(asked_for, [])]
         st.session_state[shown] = run_id(viewed)
     attention(
         run_frame(viewed, current_theme(), channel=key, views=list(views), terms=links(*TERMS), **options),
-        update_frame(viewed, choice, pieces),
+        update,
         key=key,
         on_choose=choose,
         on_fetch=fetch,

@@ -41,6 +41,16 @@ async ([scripts, shown]) => {
 }
 """
 """Mounts the viewer in a host made for the test."""
+FRAME = 17
+"""Milliseconds until the next frame; the viewer's texts, and requests for what they need, follow it."""
+AFTER_PAINT = """
+() => new Promise((handled) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = handled;
+  port2.postMessage(null);
+})
+"""
+"""Resolves once the messages posted before have been handled."""
 PATIENCE = 1500
 """Milliseconds after which the viewer repeats an unanswered request."""
 LONG = held_run((2, 8), (MAX_SHORT + 1, MAX_SHORT + 2))
@@ -81,6 +91,8 @@ class Alone:
     @property
     def asked(self) -> list[list[str]]:
         """The names of the pieces, for each request so far."""
+        self.page.clock.run_for(FRAME)
+        self.page.evaluate(AFTER_PAINT)
         self.page.clock.run_for(1)
         asked: list[list[str]] = self.page.evaluate("window.alone.asked")
         return asked
