@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
-from headlight.serving.proxy import CONFIGURATION, Proxy, ProxyError
+from headlight.serving.fork_server import ForkServer
+from headlight.serving.proxy import CONFIGURATION, Proxy
 from headlight.serving.supervisor import Supervisor, say, temporary_folder
 from headlight.serving.workers import Slot
 
@@ -47,9 +48,12 @@ def serve(arguments: Sequence[str]) -> int:
                 for number, port in enumerate(ports)
             ]
             proxy = Proxy(folder, options.proxy, {slot.name: slot.port for slot in slots}, bind)
-            say(f"{options.workers} workers will serve at http://{bind}")
-            Supervisor(proxy, slots, _streamlit_options(options.address, others), n_threads).run()
-    except (ProxyError, OSError, RuntimeError) as error:
+            say(f"{options.workers} workers will serve at {bind}.")
+            streamlit = _streamlit_options(options.address, others)
+            Supervisor(
+                proxy, slots, lambda number: ForkServer(streamlit, n_threads, folder / f"shared{number}")
+            ).run()
+    except (OSError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -57,9 +61,12 @@ def serve(arguments: Sequence[str]) -> int:
 
 def _parser(cores: int) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "headlight serve", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        "headlight serve",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # other options are Streamlit's
     )
-    parser.add_argument("--workers", type=int, default=cores, help="number of processes (one per core)")
+    parser.add_argument("--workers", type=_count, default=cores, help="number of processes (one per core)")
     parser.add_argument("--address", default=_LOOPBACK, help=f"address for visitors ({_LOOPBACK})")
     parser.add_argument("--port", type=int, default=8501, help="port for visitors (8501)")
     parser.add_argument(
@@ -72,16 +79,16 @@ def _parser(cores: int) -> argparse.ArgumentParser:
     return parser
 
 
+def _count(typed: str) -> int:
+    if not typed.isdecimal() or not int(typed):
+        raise argparse.ArgumentTypeError(f"{typed!r} is not a number of processes: type 1 or more.")
+    return int(typed)
+
+
 def _streamlit_options(address: str, others: Sequence[str]) -> list[str]:
     """What Streamlit is told in every worker; `others` come last, and their hosts are allowed too."""
-    options = [
-        "--server.address",
-        _LOOPBACK,
-        "--server.headless",
-        "true",
-        "--logger.hideWelcomeMessage",
-        "true",
-    ]
+    options = ["--server.address", _LOOPBACK, "--server.headless", "true"]
+    options += ["--logger.hideWelcomeMessage", "true"]
     hosts = [_LOOPBACK, "localhost", *([] if address in (_LOOPBACK, *_EVERY_ADDRESS) else [address])]
     return [*options, *(part for host in hosts for part in ("--server.allowedHosts", host)), *others]
 

@@ -22,6 +22,8 @@ from typing import Any
 from headlight.serving.app import load_for_forks, run_fork
 from headlight.serving.processes import end_with_parent
 
+MODULE = "headlight.serving.fork_server"
+"""What a fork server runs."""
 _READY = "ready"
 _SINGLE_THREADED = {
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # looks for a GPU without starting to use it
@@ -38,27 +40,29 @@ class ForkServer:
     Args:
         options: those of `streamlit run`, for all workers.
         n_threads: number of PyTorch's threads in each worker.
+        folder: for temporary files that its forks share; created here, removed by the supervisor.
     """
 
-    def __init__(self, options: Sequence[str], n_threads: int) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "headlight.serving.fork_server", str(n_threads), *options],
+    def __init__(self, options: Sequence[str], n_threads: int, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        process = subprocess.Popen(
+            [sys.executable, "-m", MODULE, str(n_threads), *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,  # Ctrl-C is for the supervisor alone
-            env=_SINGLE_THREADED | os.environ,
+            env=_SINGLE_THREADED | os.environ | {"TMPDIR": str(folder)},
         )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._orders, self.answers = self._process.stdin, self._process.stdout
-        self.pid = self._process.pid
-        self.is_ready = False
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._orders, self.answers = process.stdin, process.stdout
+        self.pid = process.pid
+        process.returncode = 0  # reaped by the supervisor
 
     def read_ready(self) -> bool:
         """Read that everything is loaded, once `answers` has something to read; False if loading failed."""
-        self.is_ready = self.answers.readline().strip() == _READY
-        return self.is_ready
+        return self.answers.readline().strip() == _READY
 
     def fork(self, port: int, folder: Path) -> int | None:
         """Start a worker and return its process id; None if the fork server has died.
@@ -74,7 +78,7 @@ class ForkServer:
         return None
 
     def close(self) -> None:
-        """End the process; its forks stay. The supervisor reaps it."""
+        """End the process; its forks stay."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         self.answers.close()
@@ -82,7 +86,7 @@ class ForkServer:
             self._orders.close()
 
 
-def _serve_forks(n_threads: int, options: Sequence[str]) -> None:
+def serve_forks(n_threads: int, options: Sequence[str]) -> None:
     """Load everything, say so, and fork for each line read, until the supervisor is gone."""
     end_with_parent()
     supervisor = os.getppid()
@@ -126,4 +130,4 @@ def _work(order: dict[str, Any], n_threads: int, options: Sequence[str]) -> None
 
 
 if __name__ == "__main__":
-    _serve_forks(int(sys.argv[1]), sys.argv[2:])
+    serve_forks(int(sys.argv[1]), sys.argv[2:])

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +18,18 @@ from headlight.serving.processes import end_with_parent
 
 CONFIGURATION = Path(__file__).with_name("haproxy.cfg")
 _SERVER = re.compile(r"^[ \t]+server[ \t].*\n?", re.MULTILINE)
+RESTART_SECONDS = 1.0
+"""Shortest time between two starts of HAProxy."""
 _PATIENCE_SECONDS = 2.0
 
 
 class ProxyError(RuntimeError):
     """HAProxy is missing, or refuses its configuration; the message says what to do."""
+
+
+def find_haproxy() -> str | None:
+    """Path of the program; None if it is not installed."""
+    return shutil.which("haproxy", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 
 
 def configure(text: str, ports: Mapping[str, int], control: Path) -> str:
@@ -47,7 +55,7 @@ class Proxy:
     """HAProxy in front of the workers.
 
     Args:
-        folder: for its configuration and its socket.
+        folder: for the configuration and a socket.
         configuration: the file to take the configuration from.
         ports: name of each worker -> its port of the loopback address.
         bind: address and port to listen on, as "127.0.0.1:8501".
@@ -57,16 +65,17 @@ class Proxy:
     """
 
     def __init__(self, folder: Path, configuration: Path, ports: Mapping[str, int], bind: str) -> None:
-        program = shutil.which("haproxy", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+        program = find_haproxy()
         if program is None:
             raise ProxyError("HAProxy is not installed. Install it with: sudo apt-get install haproxy")
         self._control = folder / "haproxy.sock"
         file = folder / "haproxy.cfg"
         text = configuration.read_text(encoding="utf-8")
         file.write_text(configure(text, ports, self._control), encoding="utf-8")
-        self._command = [program, "-db", "-q", "-f", str(file)]
+        self._command = [program, "-db", "-f", str(file)]
         self._environment = os.environ | {"HEADLIGHT_BIND": bind}
         self.pid = 0
+        self._started_at = -RESTART_SECONDS
 
     def check(self) -> None:
         """Raise ProxyError if HAProxy refuses the configuration."""
@@ -76,17 +85,21 @@ class Proxy:
         if done.returncode:
             raise ProxyError(f"HAProxy refuses its configuration:\n{done.stderr.strip()}")
 
-    def start(self) -> None:
-        """Start the process, which the supervisor reaps."""
+    def tend(self) -> None:
+        """Start the process if there is none."""
+        now = time.monotonic()
+        if self.pid or now < self._started_at + RESTART_SECONDS:
+            return
+        self._started_at = now
         process = subprocess.Popen(
-            self._command,
+            [*self._command, "-q"],  # the supervisor reports what workers do
             env=self._environment,
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the supervisor alone
             preexec_fn=end_with_parent,  # noqa: PLW1509 (the supervisor has no threads)
         )
         self.pid = process.pid
-        process.returncode = 0  # reaped elsewhere
+        process.returncode = 0  # reaped by the supervisor
 
     def workers_up(self) -> set[str]:
         """Names of the workers to which HAProxy sends visitors; empty if it does not answer."""

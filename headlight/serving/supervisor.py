@@ -11,11 +11,11 @@ import re
 import select
 import shutil
 import signal
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from headlight.serving.fork_server import ForkServer
@@ -36,19 +36,20 @@ class Supervisor:
     Args:
         proxy: HAProxy, not yet started.
         slots: one more than there are workers.
-        options: those of `streamlit run`, for all workers.
-        n_threads: number of PyTorch's threads in each worker.
+        load: starts the fork server of this number.
     """
 
-    def __init__(self, proxy: Proxy, slots: Sequence[Slot], options: Sequence[str], n_threads: int) -> None:
+    def __init__(self, proxy: Proxy, slots: Sequence[Slot], load: Callable[[int], ForkServer]) -> None:
         self._proxy, self._slots = proxy, slots
-        self._options, self._n_threads = options, n_threads
+        self._start_loading, self._numbers = load, count()
         self._fork_server: ForkServer | None = None
         self._loading: ForkServer | None = None
         self._load_at = time.monotonic()
+        self._replaced: list[ForkServer] = []
+        self._has_served = False
         self._old: list[Slot] = []
         """Slots whose workers a rolling restart has still to replace."""
-        self._has_terminal = sys.stdin.isatty()
+        self._has_terminal = os.isatty(0)
 
     def run(self) -> None:
         """Serve until a signal ends it.
@@ -61,9 +62,9 @@ class Supervisor:
         adopt_orphans()
         wakes = _signal_pipe()
         try:
-            self._proxy.start()
             while not self._has_to_end(self._wait(wakes)):
                 self._reap()
+                self._proxy.tend()
                 self._load()
                 for slot in self._slots:
                     slot.tend(self._fork_server)
@@ -74,13 +75,14 @@ class Supervisor:
 
     def _wait(self, wakes: int) -> bytes:
         """Sleep until there is something to do; returns the signals that came."""
-        is_settled = self._fork_server is not None and all(slot.is_settled for slot in self._slots)
+        is_settled = all(slot.is_settled for slot in self._slots) and not self._old
+        is_complete = self._fork_server is not None and self._proxy.pid
         loading = None if self._loading is None else self._loading.answers.fileno()
         ready, _, _ = select.select(
             [wakes, *([] if loading is None else [loading])],
             [],
             [],
-            None if is_settled and not self._old else LOOK_SECONDS,
+            None if is_settled and is_complete else LOOK_SECONDS,
         )
         if loading in ready:
             self._take_over()
@@ -89,11 +91,11 @@ class Supervisor:
     def _has_to_end(self, signals: bytes) -> bool:
         """Follow signals; True for one that ends everything."""
         if signal.SIGHUP in signals:
-            if self._has_terminal and not sys.stdin.isatty():  # the terminal was closed
+            if self._has_terminal and not os.isatty(0):  # the terminal was closed
                 return True
             if self._fork_server is not None and self._loading is None:
                 say("Loading the code again. The workers will then be replaced one after another.")
-                self._loading = ForkServer(self._options, self._n_threads)
+                self._loading = self._start_loading(next(self._numbers))
         return any(number in signals for number in _ENDINGS)
 
     def _reap(self) -> None:
@@ -103,13 +105,15 @@ class Supervisor:
             if slot is not None:
                 is_lost = slot.is_wanted
                 pause = slot.clean_up()
+                if is_lost and not self._has_served:
+                    raise RuntimeError("The app can't be served: see the message above.")
                 if is_lost:
-                    say(f"Worker {slot.name} died ({_reason(status)}); another one starts in {pause:.0f} s.")
+                    say(f"Worker {slot.name} died ({_reason(status)}). Another one starts in {pause:.0f} s.")
             elif pid == self._proxy.pid:
-                if not any(slot.is_up for slot in self._slots):
+                if not self._has_served:
                     raise ProxyError("HAProxy ended: see its message above.")
-                say(f"HAProxy died ({_reason(status)}) and is started again.")
-                self._proxy.start()
+                say(f"HAProxy died ({_reason(status)}). It is restarted.")
+                self._proxy.pid = 0
             elif self._fork_server is not None and pid == self._fork_server.pid:
                 self._fork_server.close()
                 self._fork_server = None
@@ -118,7 +122,7 @@ class Supervisor:
         """Start loading if there is no fork server."""
         if self._fork_server is None and self._loading is None and time.monotonic() >= self._load_at:
             say("Loading PyTorch and the model …")
-            self._loading = ForkServer(self._options, self._n_threads)
+            self._loading = self._start_loading(next(self._numbers))
 
     def _take_over(self) -> None:
         """Fork from the process that has just loaded; without it, continue with what there is."""
@@ -126,13 +130,15 @@ class Supervisor:
         loaded, self._loading = self._loading, None
         if not loaded.read_ready():
             loaded.close()
-            if not any(slot.is_up for slot in self._slots):
+            shutil.rmtree(loaded.folder, ignore_errors=True)
+            if not self._has_served:
                 raise RuntimeError("The app can't be loaded: see the message above.")
             say("The code can't be loaded: see the message above. The workers stay as they are.")
             self._load_at = time.monotonic() + LONGEST_PAUSE_SECONDS
             return
         if self._fork_server is not None:
             self._fork_server.close()
+            self._replaced.append(self._fork_server)
             self._old = [slot for slot in self._slots if slot.is_wanted]
         self._fork_server = loaded
 
@@ -141,8 +147,9 @@ class Supervisor:
         waiting = [slot for slot in self._slots if slot.is_wanted and slot.pid and not slot.is_up]
         up = self._proxy.workers_up() if waiting else set()
         for slot in waiting:
-            slot.is_up = slot.name in up
+            slot.is_up = slot.name in up and slot.is_listening
             if slot.is_up:
+                self._has_served = True
                 say(f"Worker {slot.name} serves.")
 
     def _replace(self) -> None:
@@ -155,6 +162,11 @@ class Supervisor:
             free.is_wanted = not free.pid  # or wait until its worker has ended
         elif all(slot.is_up for slot in wanted):
             self._old.pop(0).end()
+        if not self._old:
+            say("All workers are replaced.")
+            for server in self._replaced:
+                shutil.rmtree(server.folder, ignore_errors=True)
+            self._replaced.clear()
 
     def _end(self) -> None:
         """End all processes, and remove what they left."""
@@ -177,7 +189,7 @@ class Supervisor:
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A folder for temporary files; those that a killed supervisor left are removed first."""
-    for left in Path(tempfile.gettempdir()).glob(_FOLDER.format("*")):
+    for left in Path(tempfile.gettempdir()).glob(_FOLDER.format("*") + "*"):
         owner = _OWNER.match(left.name)
         if owner is not None and (int(owner[1]) == os.getpid() or has_ended(int(owner[1]))):
             for folder in left.iterdir():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,6 +49,12 @@ class Slot:
     def is_settled(self) -> bool:
         """True if what should run here does, or nothing should and does."""
         return self.is_up if self.is_wanted else not self.pid
+
+    @property
+    def is_listening(self) -> bool:
+        """True if a process listens on the port; HAProxy may not know yet that an earlier worker is gone."""
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def tend(self, fork_server: ForkServer | None) -> None:
         """Start a worker if one is wanted and its pause is over; kill one that doesn't end."""

@@ -1,0 +1,157 @@
+"""`headlight serve`: workers are restarted and replaced, visitors stay, and nothing is left over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from headlight.serving.proxy import find_haproxy
+from tests.browser.headlight import wait_for
+from tests.headlight.serving.served import Served, all_ended, served
+
+pytestmark = pytest.mark.skipif(find_haproxy() is None, reason="HAProxy is not installed")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with a short path: those of sockets are limited."""
+    with tempfile.TemporaryDirectory(prefix="hl-") as name:
+        yield Path(name)
+
+
+def worker(server: Served, cookie: str = "") -> int:
+    """Process id of the worker that answers a visitor."""
+    status, lines, _ = server.get(Cookie=cookie)
+    assert status == 200
+    return int(lines[0])
+
+
+def test_a_visitor_stays_with_one_worker_and_a_new_one_gets_the_idle_one(folder: Path) -> None:
+    with served(folder) as server:
+        first = HTTPConnection(urlsplit(server.url).netloc)
+        first.request("GET", "/stay")
+        answer = first.getresponse()
+        pid, cookie = int(answer.readline()), answer.headers["Set-Cookie"]
+        assert cookie.startswith("headlight=w")
+        assert "HttpOnly" in cookie
+        assert "SameSite=Lax" in cookie
+        assert {worker(server) for _ in range(5)}.isdisjoint({pid})  # the first one is busy with a visitor
+        assert {worker(server, cookie.partition(";")[0]) for _ in range(5)} == {pid}
+        first.close()
+
+
+def test_a_killed_worker_is_restarted_and_its_files_and_processes_are_gone(folder: Path) -> None:
+    with served(folder) as server:
+        _, (pid, file, child), cookie = server.get("/litter")
+        assert Path(file).exists()
+        os.kill(int(pid), signal.SIGKILL)
+        assert worker(server, cookie) != int(pid)  # the other one, or the new one: no error in between
+        server.wait_for_output("serves.", 3)
+        assert "died (signal 9)" in server.output
+        wait_for(lambda: not Path(file).parent.joinpath(Path(file).name).exists(), "the file is still there")
+        wait_for(lambda: all_ended({int(child)}), "the worker's child still runs")
+        assert server.get()[0] == 200
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_a_rolling_restart_always_has_a_worker_for_visitors(folder: Path, n_workers: int) -> None:
+    with served(folder, n_workers) as server:
+        before = server.descendants()
+        server.signal(signal.SIGHUP)
+        statuses = set()
+        while "All workers are replaced." not in server.output:
+            statuses.add(server.get()[0])
+            assert server.process.poll() is None, server.output
+        assert statuses == {200}
+        wait_for(lambda: len(server.descendants()) == len(before), "an old process still runs")
+        assert len(server.descendants() & before) == 1  # HAProxy
+        assert "died" not in server.output
+
+
+def test_code_that_cannot_be_loaded_replaces_nothing(folder: Path) -> None:
+    with served(folder) as server:
+        before = server.descendants()
+        server.broken.touch()
+        server.signal(signal.SIGHUP)
+        server.wait_for_output("The workers stay as they are.")
+        assert server.get()[0] == 200
+        wait_for(lambda: server.descendants() == before, "other processes run than before")
+
+
+@pytest.mark.parametrize("victim", ["haproxy", "fork server"])
+def test_haproxy_and_the_fork_server_are_restarted_too(folder: Path, victim: str) -> None:
+    with served(folder) as server:
+        pid = int(server.get()[1][0])
+        is_named = {"haproxy": "haproxy", "fork server": "small_app"}[victim]
+        idle = {other for other in server.descendants() if is_named in command(other)}
+        workers = {int(server.get()[1][0]) for _ in range(4)} | {pid}
+        (found,) = idle - workers
+        os.kill(found, signal.SIGKILL)
+        wait_for(lambda: found not in server.descendants(), "it still runs")
+        wait_for(lambda: len(server.descendants()) == 4, "it is not restarted")
+        os.kill(pid, signal.SIGKILL)
+        server.wait_for_output("serves.", 3)
+        assert server.get()[0] == 200
+
+
+def command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_everything(folder: Path, number: signal.Signals) -> None:
+    with served(folder) as server:
+        child = int(server.get("/litter")[1][2])
+        pids = server.descendants() | {child}
+        server.signal(number)
+        assert server.process.wait(timeout=60) == 0
+        wait_for(lambda: all_ended(pids), "a process still runs")
+        assert list(server.temporary.iterdir()) == []
+
+
+def test_nothing_outlives_a_killed_supervisor(folder: Path) -> None:
+    with served(folder) as server:
+        child = int(server.get("/litter")[1][2])
+        pids = server.descendants()
+        server.signal(signal.SIGKILL)
+        server.process.wait(timeout=60)
+        wait_for(lambda: all_ended(pids - {child}), "a process still runs")
+        (left,) = server.temporary.iterdir()
+    with served(folder):
+        assert not left.exists()
+        assert all_ended({child})
+
+
+def test_an_app_that_cannot_start_ends_with_its_message(folder: Path) -> None:
+    (folder / "broken").touch()
+    server = Served(folder, 2, {})
+    assert server.process.wait(timeout=60) == 1
+    assert "the app is broken" in server.output
+    assert server.output.endswith("The app can't be loaded: see the message above.\n")
+    assert list(server.temporary.iterdir()) == []
+
+
+def test_a_password_is_asked_once(folder: Path) -> None:
+    with served(folder, 1, HEADLIGHT_PASSWORD='two "words"') as server:
+        assert server.get()[0] == 401
+        assert server.get(Authorization="Basic aGVhZGxpZ2h0Om5v")[0] == 401  # headlight:no
+        status, _, cookies = server.get(Authorization="Basic aGVhZGxpZ2h0OnR3byAid29yZHMi")
+        assert status == 200
+        assert "headlight_pass=" in cookies
+        assert server.get(Cookie=cookies) == (200, server.get("/_stcore/health")[1], "")
+        assert server.get(Cookie="headlight_pass=")[0] == 401
+        assert "headlight_pass" not in server.get("/_stcore/health")[2]
+
+
+def test_pages_of_other_sites_are_refused(folder: Path) -> None:
+    with served(folder, 1) as server:
+        assert server.get(Origin=server.url)[0] == 200
+        assert server.get(Origin="https://evil.example")[0] == 403
+        assert server.get(Origin="null")[0] == 403
