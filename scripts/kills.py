@@ -176,7 +176,8 @@ class Killing:
             self.kills += 1
             self._check_what_is_left(where)
         elif status:
-            raise KillError(f"exit status {status} after a kill; {where}")
+            left = sorted(path.relative_to(self._out).as_posix() for path in self._out.rglob("*"))
+            raise KillError(f"exit status {status} after a kill, which left {left}; {where}")
         else:
             self._check_result(where)
             self.completed += 1

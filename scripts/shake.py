@@ -20,21 +20,12 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, expect, sync_play
 
 from scripts.browser import ROOT, launch_chromium, streamlit_server, wait_until_idle
 from viz.figures.chromium import find_chromium
+from viz.page_titles import TITLES
 
 MODEL = "model=toy-en-it"
 TRAINING = "training"
-PAGES = {
-    "Explore": "",
-    "Learn": "learn",
-    "Step by step": "step-by-step",
-    "Lab": "lab",
-    "Decode": "decode",
-    "Training": TRAINING,
-    "Positions": "positions",
-    "Masks": "masks",
-    "Layer norm": "layer-norm",
-    "Checkpoint": "checkpoint",
-}
+PAGES = {title: "" if path == "explore" else path for path, title in TITLES.items()}
+"""Title of each page -> its path."""
 LONG = "task=Copy&train_steps=10,000&train_layers=4&train_heads=2&train_width=128"
 """A run that takes minutes on any machine."""
 ACTIONS = ("Pause", "Resume", "Restart", "Pause", "Resume", "Stop and clear", "Start")
@@ -116,6 +107,19 @@ class Shaking:
             self.done["too late"] += _click(buttons.nth(self._rng.randrange(n)))
 
 
+def errors_of(page: Page) -> list[str]:
+    """A list to which everything is added that the page's console reports as an error, and every exception."""
+    errors: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not STREAMLIT_PROBES.search(message.location["url"]):
+            errors.append(f"{message.text} ({message.location['url']})")
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    return errors
+
+
 def _click(locator: Locator) -> bool:
     """Click at once, without waiting for the element to be stable; False if it has just vanished."""
     return bool(locator.evaluate_all("found => { found[0]?.click(); return found.length > 0; }"))
@@ -132,17 +136,10 @@ def main() -> int:
     if chromium is None:
         print("There is no Chromium on the PATH: install it.")
         return 1
-    errors: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and not STREAMLIT_PROBES.search(message.location["url"]):
-            errors.append(f"{message.text} ({message.location['url']})")
-
     with streamlit_server(ROOT / "app.py") as url, sync_playwright() as playwright:
         page = launch_chromium(playwright, chromium).new_page()
         page.set_default_timeout(WAIT_MILLISECONDS)
-        page.on("console", note)
-        page.on("pageerror", lambda error: errors.append(str(error)))
+        errors = errors_of(page)
         shaking = Shaking(page, url, random.Random(given.seed))
         end = time.monotonic() + 60 * given.minutes
         while time.monotonic() < end and not errors:

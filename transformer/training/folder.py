@@ -64,8 +64,9 @@ class TrainingFolder:
         found = list(self.out.rglob("*")) if self.out.is_dir() else []
         if not all(self._is_of_a_beginning(path) for path in found):
             return False
-        if not self.plan.exists():  # then it may contain only the empty lock file
-            return not any(path.stat().st_size for path in found if path.is_file())
+        if not self.plan.exists():  # then it may contain only the empty lock file, and a plan never renamed
+            files = [path for path in found if path.is_file() and path.name != f"{self.plan.name}.part"]
+            return not any(path.stat().st_size for path in files)
         try:
             self.saved_plan()
         except PlanError:

@@ -77,7 +77,8 @@ def _instead_of_random() -> None:
 
 
 def _path() -> None:
-    if st.get_option("server.address") not in _LOOPBACK:
+    # With a proxy in front, the server's own address says nothing: the one for browsers does.
+    if {st.get_option("server.address"), st.get_option("browser.serverAddress")} - set(_LOOPBACK):
         st.info(
             "This app is reachable from the network, so it opens no paths on the machine that it runs on. "
             "Upload the files instead, or start it for this machine alone with `make run`."
