@@ -108,7 +108,7 @@ class Shaking:
 
 
 def errors_of(page: Page) -> list[str]:
-    """A list to which everything is added that the page's console reports as an error, and every exception."""
+    """A list to which all errors on the page's console and all its exceptions are added."""
     errors: list[str] = []
 
     def note(message: ConsoleMessage) -> None:

@@ -1,4 +1,4 @@
-"""The private parts of Streamlit that Headlight uses: for the address, for messages and for charts.
+"""The private parts of Streamlit that Headlight uses: for the address, messages, uploads and charts.
 
 Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 import streamlit
+from starlette.formparsers import MultiPartParser
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
@@ -60,6 +61,15 @@ def ignore_requests_of_left_pages() -> None:
         request_rerun(session, request)
 
     AppSession.request_rerun = request_on_current_page  # type: ignore[method-assign, assignment]
+
+
+@cache
+def receive_uploads_in_memory() -> None:
+    """Have uploads pass through no file on the way into memory; to be called once per server.
+
+    On a full disk they would fail, with a traceback on the terminal and no reason on the page.
+    """
+    MultiPartParser.spool_max_size = 2**40  # the upload's own limit is far below
 
 
 @cache

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 import streamlit as st
+from starlette.datastructures import Headers, UploadFile
+from starlette.formparsers import MultiPartParser
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
@@ -21,6 +25,7 @@ from viz.streamlit_private import (
     ignore_requests_of_left_pages,
     is_bound,
     is_history_step,
+    receive_uploads_in_memory,
     send_every_message,
 )
 
@@ -129,3 +134,30 @@ def test_on_a_first_visit_which_names_no_page_fragments_run() -> None:
 
 def test_the_script_for_charts_is_known_by_name() -> None:
     assert chart_script().endswith(".js")
+
+
+def test_uploads_are_received_without_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Even when nothing can be written: there is no folder for temporary files."""
+    monkeypatch.setattr(MultiPartParser, "spool_max_size", MultiPartParser.spool_max_size)
+    receive_uploads_in_memory.cache_clear()
+    receive_uploads_in_memory()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    content = bytes(3 * 1024 * 1024)
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.pt"\r\n\r\n'
+        + content
+        + b"\r\n--x--\r\n"
+    )
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield body
+
+    async def receive() -> bytes:
+        form = await MultiPartParser(
+            Headers({"content-type": "multipart/form-data; boundary=x"}), stream()
+        ).parse()
+        file = form["file"]
+        assert isinstance(file, UploadFile)
+        return await file.read()
+
+    assert asyncio.run(receive()) == content
