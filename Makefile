@@ -24,7 +24,7 @@ export MALLOC_TRIM_THRESHOLD_ ?= 268435456
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 
 .DEFAULT_GOAL := run
-.PHONY: run serve test test-more test-all parity fuzz shake kills check format views bench screenshot tour clean help
+.PHONY: run serve test test-more test-all parity fuzz shake kills soak hostile check format views bench screenshot tour clean help
 
 run: .venv/.deps  ## open Headlight in the browser (PORT=8600 to choose the port)
 	$(BIN)/python -m headlight $(if $(PORT),--server.port $(PORT)) $(if $(ADDRESS),$(OPEN_TO_OTHERS))
@@ -53,6 +53,12 @@ shake: .venv/.deps-dev  ## change pages at random moments of a live training run
 
 kills: .venv/.deps-dev  ## kill the commands that write files a thousand times: what they leave is whole
 	$(BIN)/python -m scripts.kills
+
+soak: .venv/.deps-dev  ## serve twenty people for an hour while workers are killed and the disk is full
+	$(BIN)/python -m scripts.soak
+
+hostile: .venv/.deps-dev  ## attack the server while people use it: who notices?
+	$(BIN)/python -m scripts.hostile
 
 check: .venv/.deps-dev  ## lint, formatting and types
 	$(BIN)/ruff check .
