@@ -38,7 +38,8 @@ WORDS_OF = "toy-en-it"
 """The measured model uses this model's vocabulary of whole words, so that each word is one token."""
 QUIET_MILLISECONDS = 500
 """After this long without a run, everything from the last one is on the screen."""
-NOBODY_WAITS = '() => [...document.querySelectorAll(".hl")].every((view) => !view.isTelling?.())'
+IS_ANY_PENDING = "views => views.some((view) => view.isPending?.())"
+LOOK_MILLISECONDS = 20
 ATTENTIONS = ("Encoder self-attention", "Decoder self-attention", "Cross-attention")
 BOTH = (GRID, HEAD)
 
@@ -172,5 +173,6 @@ def choose_attention(page: Page, attention: str) -> Answer:
 def rest(page: Page) -> None:
     """Wait until the page is quiet and no view is waiting for anything."""
     wait_until_idle(page, LIMIT_MILLISECONDS, quiet=QUIET_MILLISECONDS)
-    page.wait_for_function(NOBODY_WAITS)
+    while page.locator(".hl").evaluate_all(IS_ANY_PENDING):
+        page.wait_for_timeout(LOOK_MILLISECONDS)
     wait_until_idle(page, LIMIT_MILLISECONDS, quiet=QUIET_MILLISECONDS)

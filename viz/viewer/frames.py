@@ -1,12 +1,12 @@
 """The frames that send a run to the viewer: a first one, then pieces of the run on request.
 
-The grid of a run of at most `MAX_SHORT` tokens a side shows every weight. The weights of all attentions are
-sent with the run if they are few bytes; otherwise those of the chosen attention first, the others on demand.
-For a longer run, the grid gets maps pooled to its pixels, and single heads are sent on demand.
+The weights of all attentions are sent with the run if they are few bytes. Otherwise the grid gets maps of one
+byte per pixel, and single heads are sent on demand: the browser colours cells by these bytes, but writes no
+number before its float32 is there. In a run of at most `MAX_SHORT` tokens a side each cell has its pixel; the
+maps of a longer run are pooled.
 
-A notebook also gets a short run piece by piece if its weights are large. The browser then asks for all
-weights of an attention as soon as the grid shows something that Python does not pool: scores, weights between
-words, or weights without special tokens.
+Of such a short run, the browser asks for all weights of an attention as soon as the grid shows something that
+Python does not pool: scores, weights between words, or weights without special tokens.
 
 A piece is named after its content; its arrays are named "<piece>/<array>":
 
@@ -49,10 +49,10 @@ from viz.viewer.viewer_run import AttentionView, ViewerRun
 
 MAX_SHORT = 64
 """Tokens per side up to which the grid shows every weight; for longer runs it shows pooled maps."""
-MAX_BYTES = 600_000
+MAX_BYTES = 250_000
 """Bytes up to which a short run is sent with the weights of all attentions."""
 POOLED_SIDE = 48
-"""Pixels of a map's side in the grid; larger maps are pooled to this size."""
+"""Pixels of a map's side in the grid of a long run; larger maps are pooled to this size."""
 RECEIPT = "receipt"
 """Name of the piece with the receipt of the costs."""
 
@@ -78,15 +78,13 @@ def run_frame(
     Args:
         run: the run.
         theme: the colours of everything.
-        pieces: the pieces to include. None for all weights if they are few bytes, and without maps pooled in
-            advance for a short run.
+        pieces: the pieces to include. None for all weights if they are few bytes.
         channel: the name under which updates of this view are sent.
         options: options of the viewer; see `RunData` in run.js.
     """
     arrays = closed_arrays(run)
     if pieces is None:
         pieces = weight_pieces(run) if comes_at_once(run) else ()
-        options = {"pooled": 0 if is_short(run) else POOLED_SIDE} | options
     for name in pieces:
         arrays |= piece(run, name)
     return pack_frame(run_data(run, theme, channel=channel) | options, arrays)
@@ -100,7 +98,7 @@ def run_data(run: ViewerRun, theme: Theme, *, channel: str = "") -> dict[str, An
         "run": run_id(run),
         "unit": run.unit,
         "whole": is_short(run),
-        "pooled": POOLED_SIDE,
+        "pooled": _pooled_side(run),
         "rounded": [],
         "absent": "",
         "sides": {stack: _side_data(side) for stack, side in run.sides.items()},
@@ -178,9 +176,7 @@ def weight_pieces(run: ViewerRun) -> list[str]:
 
 def first_pieces(run: ViewerRun, choice: Choice) -> list[str]:
     """The pieces that the viewer needs right after the first frame."""
-    if comes_at_once(run):
-        return []
-    return [f"weights:{choice.attention}"] if is_short(run) else chosen_pieces(choice)
+    return [] if comes_at_once(run) else chosen_pieces(choice)
 
 
 def chosen_pieces(choice: Choice) -> list[str]:
@@ -268,9 +264,14 @@ def _stacked(values: Callable[[int], NDArray[Any] | None] | None, attention: Att
     return {"values": np.stack([layer for layer in layers if layer is not None])}
 
 
-def _pooled(_: ViewerRun, attention: AttentionView) -> Arrays:
+def _pooled_side(run: ViewerRun) -> int:
+    return MAX_SHORT if is_short(run) else POOLED_SIDE
+
+
+def _pooled(run: ViewerRun, attention: AttentionView) -> Arrays:
+    side = _pooled_side(run)
     layers = [
-        pool_maps(attention.weights(layer)[None], attention.allowed_in(layer), POOLED_SIDE)
+        pool_maps(attention.weights(layer)[None], attention.allowed_in(layer), side)
         for layer in range(attention.n_layers)
     ]
     names = ("levels", "low", "high", "strongest_query", "strongest_key")

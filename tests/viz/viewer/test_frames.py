@@ -16,7 +16,7 @@ from tests.viz.viewer.runs import LIGHT, TARGET, TEXT, assert_same, long_run, up
 from transformer.analysis.attention_maps import FUTURE, WINDOW, attention_record
 from transformer.run import force, run_sentence
 from viz.figures.labels import visible
-from viz.pooling import pool_maps
+from viz.pooling import CLOSED_LEVEL, TOP_LEVEL, pool_maps
 from viz.viewer.choice import Choice, default_choice
 from viz.viewer.frames import (
     MAX_SHORT,
@@ -128,23 +128,39 @@ def test_an_update_tells_the_choice_and_to_which_run_it_belongs() -> None:
 
 
 @pytest.mark.parametrize("n_source, n_target", [(MAX_SHORT, 7), (7, MAX_SHORT)])
-def test_up_to_64_tokens_all_weights_come_at_once(n_source: int, n_target: int) -> None:
+def test_few_weights_come_at_once(n_source: int, n_target: int) -> None:
     own = long_run(n_source, n_target)
     assert MAX_SHORT == 64
     data, arrays = unpack_frame(run_frame(own, LIGHT))
     assert data["whole"] is is_short(own) is True
-    assert data["pooled"] == 0
+    assert data["pooled"] == MAX_SHORT
     assert arrays["weights:cross/values"].shape == (3, 3, n_target, n_source)
     assert first_pieces(own, default_choice(own)) == []
 
 
-def test_weights_of_many_bytes_come_attention_by_attention() -> None:
+def test_of_many_weights_come_a_byte_each_and_the_chosen_head() -> None:
     own = long_run(MAX_SHORT, MAX_SHORT)
     wide = {name: replace(view, n_heads=99) for name, view in own.attentions.items()}
-    own = replace(own, attentions=wide)
-    data, arrays = unpack_frame(run_frame(own, LIGHT))
-    assert (data["whole"], data["pooled"], arrays) == (True, 0, {})
-    assert first_pieces(own, Choice("decoder", 1, 2)) == ["weights:decoder"]
+    data, arrays = unpack_frame(run_frame(replace(own, attentions=wide), LIGHT))
+    assert (data["whole"], data["pooled"], arrays) == (True, MAX_SHORT, {})
+    choice = Choice("decoder", 1, 2)
+    assert first_pieces(replace(own, attentions=wide), choice) == ["pooled:decoder", "head:decoder:1:2"]
+
+
+def test_a_byte_is_within_half_a_level_of_its_weight() -> None:
+    own = long_run(MAX_SHORT, 9)
+    for name, attn in own.attentions.items():
+        _, pieces = update(own, f"pooled:{name}")
+        levels, low, high = (pieces[f"pooled:{name}/{array}"] for array in ("levels", "low", "high"))
+        weights = np.stack([attn.weights(layer) for layer in range(attn.n_layers)])
+        assert levels.shape == weights.shape
+        assert levels.dtype == np.uint8
+        span = (high - low)[..., None, None]
+        rough = low[..., None, None] + levels / np.float32(TOP_LEVEL) * span
+        is_open = np.broadcast_to(attn.allowed, weights.shape)
+        assert np.all(levels[~is_open] == CLOSED_LEVEL)
+        within = np.abs(rough - weights) <= 0.501 * span / TOP_LEVEL + 1e-7
+        assert np.all(within[is_open])
 
 
 @pytest.mark.parametrize("n_source, n_target", [(MAX_SHORT + 1, 7), (7, MAX_SHORT + 1)])

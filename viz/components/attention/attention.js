@@ -63,7 +63,7 @@ class AttentionViewer extends View {
       else ask(this.channel, names);
     });
     this.bars = new Bars(change);
-    this.panels = new Panels(change);
+    this.panels = new Panels(change, (piece) => this.choice && this.request([piece]));
     this.output = new OutputLine(
       (position) => this.chooseToken({ stack: "decoder", position }),
       (word) => this.askWhy(word),
@@ -205,6 +205,7 @@ class AttentionViewer extends View {
     super.end();
     this.fetching.forget();
     this.texts.drop();
+    this.panels.end();
     this.leave();
     this.ignore();
     document.removeEventListener("keydown", this.onKey);

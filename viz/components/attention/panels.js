@@ -49,8 +49,11 @@ export class Panels {
   /** @type {{look: string, sheet: Sheet} | null} */
   sheet = null;
 
-  /** @param {(changed: Partial<Choice>) => void} change */
-  constructor(change) {
+  /**
+   * @param {(changed: Partial<Choice>) => void} change
+   * @param {(piece: string) => void} want requests a piece
+   */
+  constructor(change, want) {
     this.change = change;
     this.gridBox = div("hl-part hl-grid");
     this.mainBox = div("hl-part hl-main");
@@ -60,7 +63,7 @@ export class Panels {
     const center = div("hl-center", this.mainBox, this.predictedBox);
     const side = div("hl-side", this.gridBox, this.readingBox);
     this.box = div("hl-panels", center, side, this.cellBox);
-    this.grid = new GridPart(this.gridBox, change);
+    this.grid = new GridPart(this.gridBox, change, want);
     this.reading = new ReadingPart(this.readingBox, change);
     this.predicted = new PredictedPart(this.predictedBox);
     this.map = new MapPart(this.mainBox, change);
@@ -153,10 +156,12 @@ export class Panels {
    * @param {import("./grid/maps.js").Maps | null} maps
    */
   #endsOf(sheet, { measure, layer, head }, maps) {
-    if (maps && !maps.isPooled) return [extremes(maps.low)[0], extremes(maps.high)[1]];
+    const most = maps && (!maps.isPooled || measure === "weights") ? extremes(maps.high)[1] : 0;
+    if (maps && (!maps.isPooled || (measure === "weights" && sheet.isPlain)))
+      return [extremes(maps.low)[0], most];
     const values = sheet.values(measure, layer, head);
-    const [low, high] = values ? sheet.extremesOf(values, layer) : [0, 1];
-    return [low, maps && measure === "weights" ? Math.max(high, extremes(maps.high)[1]) : high];
+    const [low, high] = values ? sheet.extremesOf(values, layer) : [0, most || 1];
+    return [low, Math.max(high, most)];
   }
 
   /** Pieces that are likely to be needed next. @param {ViewerRun} run @param {Choice} choice */
@@ -176,6 +181,11 @@ export class Panels {
     const first = { head: "weights", vectors: "q" };
     const here = (/** @type {string} */ name) => first[/** @type {"head"} */ (name.split(":")[0])];
     return wanted.filter((name) => !run.has(name, here(name)) && !run.lacks(name, here(name)));
+  }
+
+  /** Stop requesting. */
+  end() {
+    this.grid.end();
   }
 
   state() {

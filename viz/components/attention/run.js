@@ -1,6 +1,8 @@
 // @ts-check
 // A run as far as the browser holds it, with the names of viz/viewer/frames.py. Missing pieces are requested by name.
 
+import { CLOSED, valueAt } from "./grid/pixels.js";
+
 /** @typedef {"encoder" | "decoder" | "cross"} AttentionName */
 /** @typedef {"encoder" | "decoder"} Stack */
 
@@ -47,7 +49,7 @@
  * @property {string} unit
  * @property {boolean} whole whether pictures of all heads use all weights, here or requested as soon as pooled maps
  *   are not enough
- * @property {number} pooled the most pixels per side of a map pooled by Python; 0 where it pools none
+ * @property {number} pooled the most pixels per side of a map pooled by Python
  * @property {string[]} rounded arrays of weights stored in steps: see viz/viewer/contents.py
  * @property {string} absent the text in place of a piece that is never available; "" if pieces can be requested
  * @property {Record<Stack, Side>} sides
@@ -74,6 +76,8 @@ export class ViewerRun {
   missing = new Set();
   /** @type {Map<string, any>} */
   #arrays = new Map();
+  /** @type {Map<string, Float32Array>} */
+  #rough = new Map();
   /** Pieces that were answered: they are here, or do not exist. @type {Set<string>} */
   #answered = new Set();
   /** Arrays that are not exact. @type {Set<string>} */
@@ -185,9 +189,36 @@ export class ViewerRun {
     return this.#rounded.has(this.#arrays.has(own) ? own : `weights:${name}/values`) ? ROUNDED : "";
   }
 
+  /**
+   * About the weights of a head, from its map of one byte per cell: for colours only, until the weights are here.
+   * @param {AttentionView} attn
+   * @param {number} layer
+   * @param {number} head
+   * @returns {Float32Array | null} null if there is no such map, or if it shows several cells by one byte
+   */
+  rough(attn, layer, head) {
+    const [queries, keys] = this.size(attn);
+    const piece = `pooled:${attn.name}`;
+    if (Math.max(queries, keys) > this.pooledSide || !this.has(piece, "levels")) return null;
+    const name = `${piece}:${layer}:${head}`;
+    if (!this.#rough.has(name)) {
+      const map = layer * attn.heads + head;
+      const levels = this.array(piece, "levels").subarray(map * queries * keys, (map + 1) * queries * keys);
+      const [low, high] = ["low", "high"].map((end) => this.array(piece, end)[map]);
+      const weight = (/** @type {number} */ level) => (level === CLOSED ? 0 : valueAt(level, low, high));
+      this.#rough.set(name, Float32Array.from(levels, weight));
+    }
+    return /** @type {Float32Array} */ (this.#rough.get(name));
+  }
+
   /** Whether the weights of all heads are here. @param {AttentionView} attn */
   hasAll(attn) {
     return this.has(`weights:${attn.name}`, "values");
+  }
+
+  /** Whether the weights of a head are here. @param {AttentionView} attn @param {number} layer @param {number} head */
+  hasHead(attn, layer, head) {
+    return this.hasAll(attn) || this.has(`head:${attn.name}:${layer}:${head}`, "weights");
   }
 
   /** @param {AttentionView} attn @param {number} layer @param {number} head @param {string} name */

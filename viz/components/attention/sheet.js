@@ -21,6 +21,8 @@ export class Sheet {
   #count = 0;
   /** Closed cells as shown, by those between tokens. @type {WeakMap<Uint8Array, Uint8Array>} */
   #closed = new WeakMap();
+  /** @type {WeakMap<Uint8Array, number[]>} */
+  #reasons = new WeakMap();
   /** @type {WeakMap<Float32Array, [number, number]>} */
   #extremes = new WeakMap();
 
@@ -74,6 +76,14 @@ export class Sheet {
     }
     this.#closed.set(codes, closed);
     return closed;
+  }
+
+  /** The numbers of the reasons why cells of a layer are closed, in order. @param {number} layer */
+  reasons(layer) {
+    const closed = this.closed(layer);
+    const known = this.#reasons.get(closed) ?? [...new Set(closed)].filter(Boolean).sort();
+    this.#reasons.set(closed, known);
+    return known;
   }
 
   /**

@@ -88,7 +88,7 @@ def test_a_choice_sends_neither_the_run_again_nor_a_script(page: Page, traffic: 
     """The browser has already loaded the script, as a file of the installed project."""
     if not list(distributions(name="headlight")):
         missing("Headlight is not installed: make installs it (pip install --editable .)")
-    view = open_view(page, url, "viewer", "queries=40&keys=40")
+    view = open_view(page, url, "viewer", "queries=20&keys=20")
     traffic.received = 0
     click_map(page, view, 1, 2)
     expect(page.get_by_text("chosen: cross, layer 1, head 2")).to_be_visible()

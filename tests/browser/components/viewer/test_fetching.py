@@ -6,12 +6,24 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.apps.synthetic import cross_weights, held_run
 from tests.browser.components.line import Line
 from tests.browser.components.viewer.alone import LONG, PATIENCE, Alone
-from tests.browser.components.views import Traffic, at_cell, click_map, matrix, move_to, open_view, state
+from tests.browser.components.views import (
+    Traffic,
+    at_cell,
+    at_map,
+    choose,
+    click_map,
+    grid,
+    matrix,
+    matrix_state,
+    move_to,
+    open_view,
+    state,
+)
 from tests.browser.conftest import OpenPage
 from viz.viewer.choice import Choice
 from viz.viewer.frames import MAX_SHORT, first_pieces
@@ -135,3 +147,88 @@ def test_a_head_that_is_not_here_is_waited_for_and_then_right(open_page: OpenPag
     at_cell(page, view, 5, 7)
     number = cross_weights(MAX_SHORT + 6, MAX_SHORT + 9)[1, 2, 5, 7]
     expect(matrix(view).locator(".hl-tip .value")).to_have_text(f"{number:.4f}")
+
+
+BYTES = "queries=40&keys=41&layer=5"
+"""A run whose maps come first as a byte per cell."""
+COLORS = """
+(canvas, places) => places.map(([x, y]) => {
+  const scale = devicePixelRatio;
+  return [...canvas.getContext("2d").getImageData(x * scale, y * scale, 1, 1).data].slice(0, 3);
+})
+"""
+CELLS = [(query, key) for query in range(0, 40, 3) for key in range(0, 41, 4)]
+
+
+def test_a_head_has_its_colours_at_once_and_no_number_before_it_is_exact(
+    open_page: OpenPage, url: str
+) -> None:
+    page = open_page()
+    line = Line(page)
+    view = open_view(page, url, "viewer", BYTES)
+    view.locator(".hl-head summary", has_text="Table of these numbers").click()
+    numbers = view.locator(".hl-head td, .hl-cell button.hl-number, .hl-reading-of-head .hl-link")
+    expect(numbers.first).to_be_visible()
+    line.hold()
+    click_map(page, view, 1, 2)
+    expect(numbers).to_have_count(0)
+    rough = colors(view)
+    assert len(set(map(tuple, rough))) > 20, "not one colour"
+    tip = matrix(view).locator(".hl-tip .value")
+    for cell in ((5, 7), (30, 2)):
+        at_cell(page, view, *cell)
+        expect(tip).to_have_text("…")
+    page.mouse.move(0, 0)
+    line.release()
+    expect(numbers.first).to_be_visible()
+    exact = colors(view)
+    assert (
+        max(
+            abs(a - b)
+            for one, other in zip(rough, exact, strict=True)
+            for a, b in zip(one, other, strict=True)
+        )
+        <= 6
+    )
+    weights = cross_weights(40, 41)[1, 2]
+    for query, key in ((5, 7), (30, 2)):
+        at_cell(page, view, query, key)
+        expect(tip).to_have_text(f"{weights[query, key]:.4f}")
+    shown = view.locator(".hl-head table tbody tr").nth(5).locator("td")
+    assert shown.all_text_contents() == [f"{weight:.4f}" for weight in weights[5]]
+
+
+def test_a_comparison_waits_for_the_exact_numbers_of_both_heads(open_page: OpenPage, url: str) -> None:
+    page = open_page()
+    line = Line(page)
+    view = open_view(page, url, "viewer", BYTES)
+    line.hold()
+    choose(view, "Comparison", "head 7")
+    expect(matrix(view, 1)).not_to_have_class(re.compile("hl-waiting"))
+    expect(matrix(view, 2)).to_have_class(re.compile("hl-waiting"))
+    line.release()
+    expect(matrix(view, 2)).not_to_have_class(re.compile("hl-waiting"))
+
+
+def test_a_number_in_the_grid_is_fetched_when_it_is_pointed_at(open_page: OpenPage, url: str) -> None:
+    page = open_page()
+    line = Line(page)
+    view = open_view(page, url, "viewer", BYTES)
+    line.hold()
+    at_map(page, view, 2, 6)
+    tip = grid(view).locator(".hl-tip")
+    expect(tip).to_contain_text("here: ")
+    expect(tip).to_contain_text(re.compile("…$"))
+    line.release()
+    expect(tip).to_contain_text(re.compile(r"\d$"))
+    middle = cross_weights(40, 41)[2, 6, 20, 20]  # the pointer is in the middle of the map
+    expect(tip).to_contain_text(f"{middle:.4f}")
+
+
+def colors(view: Locator) -> list[list[int]]:
+    """The colours of some cells of the chosen head's matrix."""
+    now = matrix_state(view)
+    (width, height), (left, top) = now["cell"], now["corner"]
+    places = [(left + (key + 0.5) * width, top + (query + 0.5) * height) for query, key in CELLS]
+    found: list[list[int]] = matrix(view).locator("canvas").first.evaluate(COLORS, places)
+    return found

@@ -13,7 +13,7 @@ import { quoted } from "../../shared/words.js";
 import { centred } from "../range.js";
 import { GridLayout } from "./layout.js";
 import { paintGrid, partOf, placeOf } from "./paint.js";
-import { CLOSED, paintMaps, palette, valueAt } from "./pixels.js";
+import { CLOSED, paintMaps, palette } from "./pixels.js";
 
 /**
  * The label of an ordered map.
@@ -42,13 +42,15 @@ import { CLOSED, paintMaps, palette, valueAt } from "./pixels.js";
  * @property {number[] | null} order numbers of the maps; null for a row per layer
  * @property {Caption[] | null} captions of the maps, by layer and head
  * @property {string} score the name of the score
- * @property {((map: MapIndex, row: number, column: number) => number) | null} exact a cell's number, if each cell has
- *   a pixel
+ * @property {(map: MapIndex, rows: Span, columns: Span) => number | null} exact the largest of some cells of a map;
+ *   null while its numbers are not here
+ * @property {string} pending the text of a number that is not here
  * @property {MapIndex | null} selected
  */
 /** @typedef {GridFields & import("./maps.js").Maps & import("../../shared/frame.js").Frame} GridData */
 /** @typedef {import("./layout.js").MapIndex} MapIndex */
 /** @typedef {import("./layout.js").Point} Point */
+/** @typedef {[first: number, end: number]} Span positions of tokens, the end excluded */
 
 const SCALINGS = { shared: "shared", own: "each its own" };
 const OWN_NOTE =
@@ -62,6 +64,8 @@ export class GridView extends CanvasView {
   at;
   /** @type {import("./paint.js").Maps} */
   maps;
+  /** Called with the map that is pointed at. @type {(map: MapIndex | null) => void} */
+  onPoint = () => {};
   legend = div("hl-legend");
   bar = div("hl-bar");
   showScaling = choice(this.bar, "Colours", SCALINGS, (scaling) => {
@@ -213,6 +217,12 @@ export class GridView extends CanvasView {
     pen.stroke();
   }
 
+  /** @param {MapIndex | null} map @param {MouseEvent | null} pointer */
+  point(map, pointer = null) {
+    super.point(map, pointer);
+    this.onPoint(map);
+  }
+
   /** The pointer's position on the whole grid. @param {MouseEvent} event @returns {Point} */
   onGrid(event) {
     const [x, y] = positionOn(this.layers.canvas, event);
@@ -262,15 +272,17 @@ export class GridView extends CanvasView {
    * @returns {import("../../shared/words.js").Line}
    */
   here(index, event) {
-    const { levels, low, high, size, queries, keys, heads, exact } = this.data;
+    const { levels, size, queries, keys, heads, exact, pending } = this.data;
     const block = this.at.blockAt(index, ...this.onGrid(event), size);
     if (!block) return ["quiet", ""];
     const map = index[0] * heads.length + index[1];
     const level = levels[(map * size[0] + block[0]) * size[1] + block[1]];
-    const value = exact ? exact(index, ...block) : valueAt(level, low[map], high[map]);
-    const amount = `${exact ? "" : "at most "}${format(value)}`;
-    const [rows, columns] = [span(queries, size[0], block[0]), span(keys, size[1], block[1])];
-    return ["quiet", `here: ${rows} → ${columns} ${level === CLOSED ? "closed" : amount}`];
+    const [rows, columns] = [queries, keys].map((tokens, i) => spanOf(tokens.length, size[i], block[i]));
+    const value = exact(index, rows, columns);
+    const isOne = rows[1] - rows[0] === 1 && columns[1] - columns[0] === 1;
+    const amount = value === null ? pending : `${isOne ? "" : "at most "}${format(value)}`;
+    const place = `here: ${named(queries, rows)} → ${named(keys, columns)}`;
+    return ["quiet", `${place} ${level === CLOSED ? "closed" : amount}`.trimEnd()];
   }
 
   /** @param {MapIndex} map */
@@ -288,13 +300,16 @@ export class GridView extends CanvasView {
 }
 
 /**
- * The tokens in block i of n equal blocks.
- * @param {string[]} tokens
+ * The positions in block i of n equal blocks.
+ * @param {number} length
  * @param {number} n
  * @param {number} i
  */
-function span(tokens, n, i) {
-  const [first, end] = [i, i + 1].map((block) => Math.floor((block * tokens.length) / n));
+const spanOf = (length, n, i) =>
+  /** @type {Span} */ ([i, i + 1].map((block) => Math.floor((block * length) / n)));
+
+/** @param {string[]} tokens @param {Span} span */
+function named(tokens, [first, end]) {
   const name = quoted(tokens[first]);
   return first === end - 1 ? name : `${name} to ${quoted(tokens[end - 1])}`;
 }

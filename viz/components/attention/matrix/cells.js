@@ -16,6 +16,7 @@ import { extremes } from "../range.js";
  * @property {string[]} reasons
  * @property {Uint8Array} closed
  * @property {Float32Array} values
+ * @property {boolean} [isRough] whether the values are for colours only: no number may be written yet
  */
 /** @typedef {[from: number, to: number, reason: number]} Run of closed cells in a row, its end excluded */
 
@@ -92,8 +93,9 @@ export class MatrixCells {
     const pixels = new Uint32Array(values.length);
     for (let i = 0; i < values.length; i++) {
       if (closed[i]) continue;
-      // As `shade` does, inlined for speed.
-      pixels[i] = packed[clamp(Math.round((values[i] - low) * steps), 0, top) || 0];
+      // As `shade` does, inlined for speed; NaN is compared as false, and so gets the first colour.
+      const at = (values[i] - low) * steps;
+      pixels[i] = packed[at >= top ? top : at > 0 ? (at + 0.5) | 0 : 0];
     }
     return pixels;
   }

@@ -4,6 +4,9 @@
 import { format } from "../../shared/numbers.js";
 import { quoted } from "../../shared/words.js";
 
+/** The text of a number that is not here yet. */
+export const PENDING = "…";
+
 /** @typedef {import("../../shared/words.js").Line} Line */
 /** @typedef {Pick<import("./matrix.js").MatrixView, "data" | "cells">} Shown */
 
@@ -17,8 +20,8 @@ export function describeCell({ data, cells }, [query, key]) {
   if (data.roles) lines.push(["quiet", data.roles[query]]);
   lines.push(["quiet", `query ${data.numbers[0][query]}, key ${data.numbers[1][key]}`]);
   if (reason) lines.push(["title", reason]);
-  const zero = value === 0 && data.rounded?.zero;
-  if (!reason || value !== 0) lines.push(["value", zero || format(value, 4)]);
+  const text = data.isRough ? PENDING : (value === 0 && data.rounded?.zero) || format(value, 4);
+  if (!reason || value !== 0) lines.push(["value", text]);
   return [...lines, ["quiet", labelOf(data)]];
 }
 
@@ -39,7 +42,7 @@ export function describeSum({ data, cells }, [query, key]) {
     ["title", ofColumn ? `${quoted(String(what[1]))} receives` : `${quoted(String(what[1]))} gives`],
   ];
   if (!ofColumn && data.roles) lines.push(["quiet", data.roles[query]]);
-  lines.push(["quiet", `${what[0]} ${what[2]}`], ["value", format(total, 4)]);
+  lines.push(["quiet", `${what[0]} ${what[2]}`], ["value", data.isRough ? PENDING : format(total, 4)]);
   return [...lines, ["quiet", `${what[3]}: ${labelOf(data)}`]];
 }
 

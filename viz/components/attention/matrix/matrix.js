@@ -137,7 +137,7 @@ export class MatrixView extends CanvasView {
     const { data, painted } = this;
     const room = this.room();
     const look = {
-      cells: [data.values, data.closed, data.colors, data.kind, String(data.range)],
+      cells: [data.values, data.isRough, data.closed, data.colors, data.kind, String(data.range)],
       labels: [
         ...[data.queries, data.keys, data.numbers, data.sums?.title],
         ...[Object.values(room).join(), document.fonts.status],
@@ -256,7 +256,7 @@ export class MatrixView extends CanvasView {
   share() {
     const { hovered, selected, cells } = this;
     const focused = hovered ?? selected;
-    const isOpen = focused && this.cells.has(focused) && !cells.reason(...focused);
+    const isOpen = focused && !this.data.isRough && this.cells.has(focused) && !cells.reason(...focused);
     const value = isOpen ? cells.at(...focused) : NaN;
     return Number.isFinite(value) ? cells.share(value) : null;
   }

@@ -83,7 +83,7 @@ function numberStyle({ font, pen, data, cells, at }) {
 /** @param {Scene} scene */
 export function paintNumbers(scene) {
   const { pen, data, cells, at, scroll, view } = scene;
-  const write = numberStyle(scene);
+  const write = data.isRough ? null : numberStyle(scene);
   if (!write) return;
   const [x, y] = at.origin(scroll);
   const [top, bottom, left, right] = at.visible(scroll, view);

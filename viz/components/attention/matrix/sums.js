@@ -65,7 +65,8 @@ function paintColumns(scene, { columns, reach, title }) {
   const limit = at.left - TITLE_GAPS;
   write(pen, title, [at.left - 8, bottom + 6 + BAR / 2], { ...ink, align: "right", limit });
   pen.font = ink.font;
-  const fits = columns.every((total) => pen.measureText(fixed(total, 2)).width <= at.wide - 2);
+  const fits =
+    !data.isRough && columns.every((total) => pen.measureText(fixed(total, 2)).width <= at.wide - 2);
   const tall = fits ? BAR : BAR + NUMBER;
   clipped(pen, [at.left, bottom, right - at.left, BELOW], () => {
     for (let key = first; key < last; key++) {

@@ -3,6 +3,7 @@
 
 import { GridView } from "../grid/grid.js";
 import { ranked, SCORES } from "../grid/order.js";
+import { PENDING } from "../matrix/describe.js";
 import { fourDecimals } from "../matrix/numbers.js";
 import { extremes, rangeFor } from "../range.js";
 import { overview } from "../room.js";
@@ -17,18 +18,29 @@ import { ReceiptPart } from "./receipt.js";
 /** The note on a file that lacks the numbers of some heads. */
 const INSTEAD = "These are weights: the numbers of the other heads are not in this file.";
 const AXES = "Rows look (queries); columns are looked at (keys).";
+/** The numbers of a map are requested when it has been pointed at for so many milliseconds. */
+const REST = 150;
 
 export class GridPart {
   look = "";
+  /** @type {Scene} */
+  scene;
+  #timer = 0;
 
-  /** @param {HTMLElement} box @param {(changed: any) => void} change */
-  constructor(box, change) {
+  /**
+   * @param {HTMLElement} box
+   * @param {(changed: any) => void} change
+   * @param {(piece: string) => void} want called with a piece that the user points at
+   */
+  constructor(box, change, want) {
     this.box = box;
+    this.want = want;
     this.view = new GridView(
       box,
       partHost(({ layer, head }) => change({ layer, head })),
     );
     this.view.build();
+    this.view.onPoint = (map) => this.#point(map);
     this.table = new NumbersTable(box, "Table of these heads");
     this.receipt = new ReceiptPart(box);
   }
@@ -42,6 +54,7 @@ export class GridPart {
    */
   show(scene, maps, of, { width, beside, instead }) {
     const { choice, run, attn } = scene;
+    this.scene = scene;
     const order = orderOf(scene);
     this.receipt.show(scene);
     const scale = scaleOf(scene, maps, instead);
@@ -52,6 +65,8 @@ export class GridPart {
       if (String(this.view.selected) !== String([choice.layer, choice.head])) {
         this.view.moveTo([choice.layer, choice.head]);
       }
+      const { pointer } = this.view;
+      if (pointer) this.view.point(this.view.find(pointer), pointer);
       return;
     }
     this.look = look;
@@ -65,7 +80,23 @@ export class GridPart {
     this.view.update();
     this.table.show([run.id, attn.name, look], () => [headNumbers(this.view.data)]);
   }
+
+  /** Request the numbers of a map that is pointed at. @param {import("../grid/grid.js").MapIndex | null} map */
+  #point(map) {
+    clearTimeout(this.#timer);
+    const { run, attn } = this.scene;
+    if (!map || !mayRequest(run) || run.hasHead(attn, ...map)) return;
+    this.#timer = Number(setTimeout(() => this.want(`head:${attn.name}:${map.join(":")}`), REST));
+  }
+
+  /** Request nothing more. */
+  end() {
+    clearTimeout(this.#timer);
+  }
 }
+
+/** Whether the numbers of a map are few enough to be requested for pointing at it. @param {import("../run.js").ViewerRun} run */
+const mayRequest = (run) => run.whole && !run.absent;
 
 /**
  * @param {Scene} scene
@@ -73,13 +104,20 @@ export class GridPart {
  * @param {{numbers: number[], scores: Float32Array} | null} order
  */
 function fieldsOf(scene, { isPooled }, order) {
-  const { attn, choice, colors } = scene;
+  const { run, attn, choice, colors } = scene;
   const sheet = isPooled ? wholeSheet(scene) : scene.sheet;
   const { measure, sort } = choice;
   const columns = sheet.keys.length;
   /** @type {GridData["exact"]} */
-  const exact = ([layer, head], row, column) =>
-    sheet.values(measure, layer, head)?.[row * columns + column] ?? NaN;
+  const exact = ([layer, head], rows, [first, end]) => {
+    const known = !isPooled || run.hasHead(attn, layer, head);
+    const values = known && sheet.values(isPooled ? "weights" : measure, layer, head);
+    if (!values) return null;
+    let most = -Infinity;
+    for (let row = rows[0]; row < rows[1]; row++)
+      for (let column = first; column < end; column++) most = Math.max(most, values[row * columns + column]);
+    return most;
+  };
   return {
     colors,
     title: `${attn.label} of every layer and head`,
@@ -91,7 +129,8 @@ function fieldsOf(scene, { isPooled }, order) {
     order: order?.numbers ?? null,
     captions: order && captionsOf(order, attn.heads, sort),
     score: order ? SCORES[sort].score : "",
-    exact: isPooled ? null : exact,
+    exact,
+    pending: mayRequest(run) ? PENDING : "",
     note: noteOf(scene, isPooled, order !== null),
     /** @type {[number, number]} */
     selected: [choice.layer, choice.head],

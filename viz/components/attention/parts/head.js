@@ -56,16 +56,18 @@ export class HeadPart {
   #compared(scene, chosen) {
     const { against } = scene.choice;
     const other = otherValues(scene);
-    const difference = this.#differenceOf(scene, chosen.values, other.values);
+    const [minuend, subtrahend] = [chosen, other].map((one) => (one.isRough ? null : one.values));
+    const difference = this.#differenceOf(scene, minuend, subtrahend);
     const open = difference && scene.sheet.extremesOf(difference, scene.choice.layer);
     const name = against[0].toUpperCase() + against.slice(1);
     return [
       { ...chosen, heading: "Chosen" },
-      { ...chosen, rounded: null, ...other, heading: name },
+      { ...chosen, rounded: null, isRough: false, ...other, heading: name },
       {
         ...chosen,
         heading: `Chosen − ${against}`,
         values: difference,
+        isRough: false,
         range: open ? centred(...open) : chosen.range,
         kind: "scores",
         label: "difference",
@@ -90,7 +92,7 @@ export class HeadPart {
 /**
  * The other matrix of the comparison: the same head of another run, or another head of the layer.
  * @param {Scene} scene
- * @returns {Pick<Shown, "values" | "hidden" | "absent" | "head" | "rounded">}
+ * @returns {Pick<Shown, "values" | "isRough" | "hidden" | "absent" | "head" | "rounded">}
  */
 function otherValues(scene) {
   const { run, attn, sheet, choice } = scene;
@@ -115,10 +117,13 @@ function otherValues(scene) {
  */
 export function shownHead(scene, head, heading) {
   const { choice, range, kind, label, sheet, run, attn } = scene;
-  const values = sheet.values(choice.measure, choice.layer, head);
-  const hidden = sheet.hiddenShare(run.weights(attn, choice.layer, head));
+  const { layer, measure } = choice;
+  const exact = sheet.values(measure, layer, head);
+  const rough = !exact && measure === "weights" && sheet.isPlain ? run.rough(attn, layer, head) : null;
+  const hidden = sheet.hiddenShare(run.weights(attn, layer, head));
   const rounded = roundedAs(scene, head);
-  return { heading, layer: choice.layer, head, values, range, kind, label, hidden, rounded };
+  const isRough = rough !== null;
+  return { heading, layer, head, values: exact ?? rough, isRough, range, kind, label, hidden, rounded };
 }
 
 /** How weights, or numbers made of them, are rounded; null for all others. @param {Scene} scene @param {number} head */

@@ -11,7 +11,7 @@ import { format } from "../../shared/numbers.js";
  * @param {Pick<import("./matrix.js").Shown, "range" | "kind" | "label" | "layer"> & Pick<import("../panels.js").Scene, "colors" | "sheet" | "attn">} shown
  */
 export function matrixLegend(box, { range, kind, label, layer, colors, sheet, attn }) {
-  const used = [...new Set(sheet.closed(layer))].filter(Boolean).sort();
+  const used = sheet.reasons(layer);
   const look = JSON.stringify([range, kind, label, used, colors]);
   if (box.dataset.look === look) return;
   box.dataset.look = look;

@@ -86,7 +86,8 @@ export class Matrices {
 
   /** @param {Scene} scene @param {Shown[]} all @returns {import("../matrix/sums.js").Sums[]} */
   #sumsOf({ sheet, choice }, all) {
-    const found = all.map(({ values, layer }) => {
+    const found = all.map(({ values, isRough, layer }) => {
+      if (isRough) return { columns: new Float64Array(sheet.keys.length), rows: new Float64Array() };
       const known =
         values && (this.#sums.get(values) ?? sumsOf(values, sheet.closed(layer), sheet.keys.length));
       if (known) this.#sums.set(/** @type {Float32Array} */ (values), known);
@@ -103,10 +104,10 @@ export class Matrices {
 
   /** @param {Scene} scene @param {Shown[]} all */
   #numbers({ attn }, all) {
-    return all.flatMap(({ heading, layer, head, values }, i) => {
+    return all.flatMap(({ heading, layer, head, values, isRough }, i) => {
       const { data } = this.matrices[i].view;
       const caption = [attn.label, `layer ${layer}`, `head ${head}`, data?.label, heading];
-      return values ? [matrixNumbers(data, caption.filter(Boolean).join(", "))] : [];
+      return values && !isRough ? [matrixNumbers(data, caption.filter(Boolean).join(", "))] : [];
     });
   }
 

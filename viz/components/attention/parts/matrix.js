@@ -15,6 +15,7 @@ import { matrixLegend } from "./legend.js";
  * @property {number} layer
  * @property {number} head
  * @property {Float32Array | null} values
+ * @property {boolean} [isRough] whether the values are for colours only, until the exact ones are here
  * @property {[number, number]} range
  * @property {"weights" | "scores"} kind
  * @property {string} label
@@ -58,7 +59,7 @@ export class Matrix {
    */
   show(scene, shown, { hasLegend, hidden, sums }) {
     const { sheet, cell, attn, colors } = scene;
-    const { heading, layer, head, values, rounded = null } = shown;
+    const { heading, layer, head, values, isRough = false, rounded = null } = shown;
     const absent = shown.absent || (values ? "" : sheet.run.absent);
     Object.assign(this, { scene, shown });
     this.name.textContent = heading;
@@ -85,9 +86,11 @@ export class Matrix {
       reasons: attn.reasons,
       closed: sheet.closed(layer),
       values,
+      isRough,
       sums,
       rounded,
-      selected: sheet.place(cell),
+      // Which cell is the strongest is not known before the exact values.
+      selected: sheet.place(isRough ? scene.choice.cell : cell),
     };
   }
 
