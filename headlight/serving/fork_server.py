@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.serving.app import load_for_forks, run_fork
-from headlight.serving.processes import end_with_parent
+from headlight.serving.processes import end_with_parent, name_process
 
 MODULE = "headlight.serving.fork_server"
 """What a fork server runs."""
@@ -115,6 +115,7 @@ def serve_forks(n_threads: int, options: Sequence[str]) -> None:
 
 def _work(order: dict[str, Any], n_threads: int, options: Sequence[str]) -> None:
     """Serve as a worker until the process ends."""
+    name_process(f"headlight {Path(order['folder']).name}")
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     os.environ["TMPDIR"] = order["folder"]
     tempfile.tempdir = None  # known from before the fork
