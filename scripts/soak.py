@@ -30,7 +30,7 @@ CHECKPOINT = [MODELS / "toy-en-it" / name for name in ("model.safetensors", "con
 SAMPLE_SECONDS = 15.0
 SETTLED_SECONDS = 600.0
 """Age from which the memory of a worker must stay the same."""
-GROWTH = 0.05
+GROWTH, LEAST_SAMPLES = 0.05, 2
 RESTART_SECONDS = 30.0
 MEBIBYTE = 2**20
 
@@ -70,6 +70,52 @@ class Sample:
     at: float
     total: int
     workers: dict[int, tuple[float, int]]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the memory of a worker changed once it was SETTLED_SECONDS old: medians of two quarters.
+
+    Attributes:
+        pid: the worker.
+        ages: its ages at the beginning and at the end in seconds.
+        sizes: its memory in the first quarter and in the last in bytes.
+    """
+
+    pid: int
+    ages: tuple[float, float]
+    sizes: tuple[float, float]
+
+    @property
+    def is_too_much(self) -> bool:
+        """True if it grew by more than GROWTH."""
+        return self.sizes[1] > (1 + GROWTH) * self.sizes[0]
+
+    def __str__(self) -> str:
+        (begin, end), (first, last) = self.ages, self.sizes
+        return (
+            f"worker {self.pid}: {first / MEBIBYTE:,.0f} MiB at age {begin / 60:.0f} min, "
+            f"{last / MEBIBYTE:,.0f} MiB at {end / 60:.0f} min ({last / first - 1:+.1%})"
+        )
+
+
+def memory_growth(samples: Sequence[Sample]) -> list[Growth]:
+    """How each worker grew that lived long enough."""
+    lives: dict[int, list[tuple[float, int]]] = {}
+    for sample in samples:
+        for pid, (age, size) in sample.workers.items():
+            if age > SETTLED_SECONDS:
+                lives.setdefault(pid, []).append((age, size))
+    grown = []
+    for pid, life in lives.items():
+        quarter = len(life) // 4
+        if quarter < LEAST_SAMPLES:
+            continue
+        first, last = (
+            statistics.median(size for _, size in part) for part in (life[:quarter], life[-quarter:])
+        )
+        grown.append(Growth(pid, (life[0][0], life[-1][0]), (first, last)))
+    return grown
 
 
 class Soak:
@@ -159,29 +205,6 @@ class Soak:
         workers = {pid: (age, proportional(pid)) for pid, age in self._server.workers().items()}
         return Sample(now, self._server.memory(), workers)
 
-    def check_memory(self) -> list[str]:
-        """How each worker grew after SETTLED_SECONDS of its life, in words; more than GROWTH is a finding."""
-        lives: dict[int, list[tuple[float, int]]] = {}
-        for sample in self.samples:
-            for pid, (age, size) in sample.workers.items():
-                if age > SETTLED_SECONDS:
-                    lives.setdefault(pid, []).append((age, size))
-        lines = []
-        for pid, life in lives.items():
-            if len(life) < 8:
-                continue
-            quarter = len(life) // 4
-            first, last = (
-                statistics.median(size for _, size in part) for part in (life[:quarter], life[-quarter:])
-            )
-            lines.append(
-                f"worker {pid}: {first / MEBIBYTE:,.0f} MiB at age {life[0][0] / 60:.0f} min, "
-                f"{last / MEBIBYTE:,.0f} MiB at {life[-1][0] / 60:.0f} min ({last / first - 1:+.1%})"
-            )
-            if last > (1 + GROWTH) * first:
-                self.findings.add("the server", f"memory grows: {lines[-1]}")
-        return lines or ["no worker lived long enough"]
-
     def report(self) -> str:
         """Everything in a table."""
         found, waits = self.findings, sorted(self.findings.waits)
@@ -205,7 +228,15 @@ class Soak:
         )
         rows.append(("disk", disk))
         rows.append(("Chromium", "2 visitors" if self._browsers else "SKIPPED: none is installed"))
-        rows += [("memory", line) for line in self.check_memory()]
+        grown = memory_growth(self.samples)
+        for growth in grown:
+            rows.append(("memory", str(growth)))
+            if growth.is_too_much:
+                self.findings.add("the server", f"memory grows: {growth}")
+        if not grown:
+            rows.append(
+                ("memory", f"SKIPPED: no worker became much older than {SETTLED_SECONDS / 60:.0f} min")
+            )
         rows.append(
             ("all processes", " ".join(f"{sample.total / MEBIBYTE:,.0f}" for sample in self.samples[::8]))
         )

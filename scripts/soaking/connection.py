@@ -54,7 +54,7 @@ class Connection:
         self._path, self._page, self._session = path, "", ""
         self._url, self._host = url, urlsplit(url).netloc
         self._get_cookies()
-        self._socket: ClientConnection = connect(
+        self._opened = connect(
             f"ws://{self._host}/_stcore/stream",
             origin=Origin(url),
             subprotocols=[Subprotocol("streamlit"), Subprotocol(self.cookies.get("_streamlit_xsrf", "none"))],
@@ -64,10 +64,11 @@ class Connection:
             compression=None,
             open_timeout=RUN_SECONDS,
         )
+        self._socket: ClientConnection = self._opened.__enter__()
 
     def close(self) -> None:
         """Leave, as a browser that closes the page does."""
-        self._socket.close()
+        self._opened.__exit__(None, None, None)
 
     @property
     def path(self) -> str:

@@ -141,7 +141,8 @@ class Person(threading.Thread):
         if self._lost_at is not None:
             self._findings.returns.append(time.monotonic() - self._lost_at)
             self._lost_at = None
-            if self._query and self._has_typed and self._own.encode() not in connection.received:
+            has_box = any(kind == "text_input" and "entence" in label for kind, label in connection.widgets)
+            if self._has_typed and has_box and self._own.encode() not in connection.received:
                 self._findings.add(
                     self._own, f"the sentence is not on the page {self._path or 'start'} again"
                 )

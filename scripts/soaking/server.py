@@ -75,13 +75,17 @@ class Server:
 
     def tracebacks(self) -> list[str]:
         """All tracebacks in what the server has printed."""
-        self._log.seek(0)
-        return _TRACEBACK.findall(self._log.read())
+        return tracebacks_in(self.printed())
 
     def printed(self) -> str:
         """Everything that the server has printed."""
         self._log.seek(0)
         return self._log.read()
+
+
+def tracebacks_in(log: str) -> list[str]:
+    """All tracebacks in a log, each with its last line, which names the error."""
+    return _TRACEBACK.findall(log)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -149,7 +149,7 @@ def test_uploads_are_received_without_a_file(monkeypatch: pytest.MonkeyPatch, tm
         + b"\r\n--x--\r\n"
     )
 
-    async def stream() -> AsyncIterator[bytes]:
+    async def stream() -> AsyncGenerator[bytes, None]:
         yield body
 
     async def receive() -> bytes:

@@ -286,6 +286,21 @@ def test_a_crash_is_said_in_words(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
+def test_a_process_that_can_not_write_how_it_ended_is_said_in_words() -> None:
+    """As on a full disk."""
+    training = LiveTraining(SMALL, TrainingSlots(1), silence=1000.0)
+    try:
+        (training.folder.path / "ended.json.part").mkdir()
+        training.start()
+        wait(lambda: not training.is_active)
+        assert training.status == "failed"
+        assert "Free some space, and resume" in training.message
+    finally:
+        training.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
 def test_a_training_that_nobody_looks_at_saves_and_ends(begin: Callable[..., LiveTraining]) -> None:
     training = begin(ENDLESS, silence=0.3)
     wait(lambda: not training.is_active)

@@ -24,6 +24,9 @@ from transformer.training.snapshots import History, load_snapshot
 ALIVE, STOP = b".", b"s"
 """Messages from the server to the process: "a user is present" and "save and end"."""
 
+CAN_NOT_WRITE = 74
+"""Exit status of a process that could not even write how it ended."""
+
 Ending = Literal["finished", "stopped", "deserted", "failed"]
 
 N_LATEST = 20

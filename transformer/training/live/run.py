@@ -12,7 +12,7 @@ from typing import Literal
 
 from transformer.files import CODE
 from transformer.loaded import LoadedModel
-from transformer.training.live.folder import ALIVE, STOP, Ended, LearningCurves, LiveFolder
+from transformer.training.live.folder import ALIVE, CAN_NOT_WRITE, STOP, Ended, LearningCurves, LiveFolder
 from transformer.training.plan import TaskName, TrainingPlan
 from transformer.training.snapshots import saved_snapshots
 
@@ -277,6 +277,11 @@ def _crash(status: int) -> str:
         return (
             f"The system killed the process of the run (signal {-status}), perhaps for lack of memory. "
             "Resume it from the last saved state, or start a smaller one."
+        )
+    if status == CAN_NOT_WRITE:
+        return (
+            "Nothing could be written any more, as on a full disk. Free some space, and resume from the last "
+            "saved state, or restart."
         )
     return (
         f"The process of the run ended unexpectedly (exit status {status}): see the server's terminal. "

@@ -22,7 +22,7 @@ from transformer.data.tasks import TASKS, SentencePair
 from transformer.errors import CheckpointError
 from transformer.loaded import LoadedModel
 from transformer.training.evaluation.tasks import translations
-from transformer.training.live.folder import STOP, Ended, LiveFolder
+from transformer.training.live.folder import CAN_NOT_WRITE, STOP, Ended, LiveFolder
 from transformer.training.loop import Stop, TrainingRun
 from transformer.training.optimization.trainer import NonFiniteError
 from transformer.training.plan import PlanError, TrainingPlan
@@ -144,8 +144,11 @@ def work(folder: Path, silence: float) -> None:
     ended = train(live_folder, listener)
     if listener.is_orphaned:
         shutil.rmtree(folder, ignore_errors=True)
-    else:
+        return
+    try:
         live_folder.write_ended(ended)
+    except OSError:  # the exit status says it instead
+        os._exit(CAN_NOT_WRITE)
 
 
 if __name__ == "__main__":
