@@ -158,16 +158,12 @@ test("weights are coloured from 0, scores to both sides of it", () => {
 });
 
 test("a map's palette is its part of the scale", () => {
-  const colors = ramp(["#000000", "#ffffff"]);
+  const colors = ramp(["#000000", "#ffffff"]).map(pixel);
   const own = palette(colors, 0, 0.5, [0, 1]);
   assert.equal(own.length, TOP + 1);
-  assert.equal(own[0], pixel(colors[0]));
-  assert.equal(own[TOP], pixel(colors[128]));
-  assert.equal(
-    palette(colors, 0, 0, [0, 0])[0],
-    pixel(colors[0]),
-    "a scale without width is no division by 0",
-  );
+  assert.equal(own[0], colors[0]);
+  assert.equal(own[TOP], colors[128]);
+  assert.equal(palette(colors, 0, 0, [0, 0])[0], colors[0], "a scale without width is no division by 0");
 });
 
 test("maps are arranged by layer and head; closed cells stay transparent", () => {
@@ -176,4 +172,6 @@ test("maps are arranged by layer and head; closed cells stay transparent", () =>
     Array.from({ length: 255 }, (_, level) => 100 * map + level);
   const pixels = paintMaps(levels, [1, 2], 2, [2, 1], paletteOf);
   assert.deepEqual([...pixels], [1, 2, 103, 0, 205, 206, 307, 308]);
+  const narrow = paintMaps(levels, [1, 2], 2, [1, 1], paletteOf);
+  assert.deepEqual([...narrow], [2, 103, 206, 308], "with less room, the largest of several");
 });

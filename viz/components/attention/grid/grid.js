@@ -2,7 +2,7 @@
 // Every layer and head at a glance, on one canvas: a row per layer and a column per head, or all in one order.
 
 import { clipped, fontOf, layers, penOf, prepare, raster, sharpnessOf } from "../../shared/canvas.js";
-import { hatchSwatch, ramp, stopsOf } from "../../shared/color.js";
+import { hatchSwatch, pixel, ramp, stopsOf } from "../../shared/color.js";
 import { choice, fadeWhereMore } from "../../shared/controls.js";
 import { div, positionInWindow, positionOn } from "../../shared/dom.js";
 import { drawLegend } from "../../shared/legend.js";
@@ -166,7 +166,7 @@ export class GridView extends CanvasView {
     const [width, height] = this.at.box.map((side) => Math.round(side * sharpness));
     /** @type {[number, number]} */
     const shown = [Math.min(size[1], width), Math.min(size[0], height)];
-    const colors = ramp(stopsOf(this.data));
+    const colors = Uint32Array.from(ramp(stopsOf(this.data)), pixel);
     const pixels = paintMaps(levels, size, heads.length, shown, (map) => {
       const own = kind === "scores" ? centred(low[map], high[map]) : [0, high[map]];
       const scale = this.scaling === "own" ? /** @type {[number, number]} */ (own) : range;

@@ -1,7 +1,7 @@
 // @ts-check
 // Turns the levels of all maps into pixels.
 
-import { pixel, shade } from "../../shared/color.js";
+import { shade } from "../../shared/color.js";
 
 /** The level of a block in which every cell is closed. */
 export const CLOSED = 255;
@@ -18,16 +18,17 @@ export const valueAt = (level, low, high) => low + (level / TOP) * (high - low);
 
 /**
  * The pixel of each level of a map from `low` to `high`, on a scale.
- * @param {import("../../shared/color.js").Rgb[]} colors
+ * @param {ArrayLike<number>} pixels of the scale's colours
  * @param {number} low
  * @param {number} high
  * @param {[number, number]} scale
  */
-export function palette(colors, low, high, [from, to]) {
+export function palette(pixels, low, high, [from, to]) {
   const span = to - from || 1;
-  return Array.from({ length: TOP + 1 }, (_, level) =>
-    pixel(colors[shade((valueAt(level, low, high) - from) / span)]),
-  );
+  const own = new Uint32Array(TOP + 1);
+  for (let level = 0; level <= TOP; level++)
+    own[level] = pixels[shade((valueAt(level, low, high) - from) / span)];
+  return own;
 }
 
 /**
@@ -55,19 +56,22 @@ export function pool(levels, [rows, columns], across, down) {
  * @param {[rows: number, columns: number]} size of each map
  * @param {number} heads maps per row
  * @param {[across: number, down: number]} shown pixels of each map
- * @param {(map: number) => number[]} paletteOf
+ * @param {(map: number) => ArrayLike<number>} paletteOf
  */
 export function paintMaps(levels, size, heads, [across, down], paletteOf) {
   const [length, width] = [size[0] * size[1], heads * across];
   const count = levels.length / length;
   const pixels = new Uint32Array(count * across * down);
+  const isWhole = across === size[1] && down === size[0];
   for (let map = 0; map < count; map++) {
-    const tops = pool(levels.subarray(map * length, (map + 1) * length), size, across, down);
+    const own = levels.subarray(map * length, (map + 1) * length);
+    // A level for which there is no colour is that of a closed cell, and -1.
+    const tops = isWhole ? own : pool(own, size, across, down);
     const colors = paletteOf(map);
     const corner = Math.floor(map / heads) * down * width + (map % heads) * across;
-    for (let cell = 0; cell < tops.length; cell++) {
-      const at = corner + Math.floor(cell / across) * width + (cell % across);
-      if (tops[cell] >= 0) pixels[at] = colors[tops[cell]];
+    for (let row = 0, cell = 0; row < down; row++) {
+      for (let at = corner + row * width, end = at + across; at < end; at++, cell++)
+        pixels[at] = colors[tops[cell]] ?? 0;
     }
   }
   return pixels;
