@@ -35,14 +35,6 @@ def end_processes_in(folder: Path) -> None:
         _reap_all(found)
 
 
-def has_ended(pid: int) -> bool:
-    """True if there is no process with this id, or only the record of a dead one."""
-    try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 def _reap_all(pids: list[int]) -> None:
     for pid in pids:
         with suppress(ChildProcessError):  # the child of another process, which reaps it

@@ -7,26 +7,25 @@ HAProxy sends visitors there, an old worker ends, and its slot is the next free 
 from __future__ import annotations
 
 import os
-import re
 import select
 import shutil
 import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
 from headlight.serving.fork_server import ForkServer
-from headlight.serving.processes import adopt_orphans, end_processes_in, has_ended
+from headlight.serving.processes import adopt_orphans, end_processes_in
 from headlight.serving.proxy import Proxy, ProxyError
 from headlight.serving.workers import LONGEST_PAUSE_SECONDS, Slot
+from transformer.files import LockedError, locked
 
 LOOK_SECONDS = 0.1
 """Time between two looks at workers that are starting or ending."""
-_FOLDER = "headlight-serve-{}-"
-_OWNER = re.compile(_FOLDER.format(r"(\d+)"))
+_PREFIX, _LOCK = "headlight-serve-", "lock"
 _ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -189,13 +188,15 @@ class Supervisor:
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A folder for temporary files; those that a killed supervisor left are removed first."""
-    for left in Path(tempfile.gettempdir()).glob(_FOLDER.format("*") + "*"):
-        owner = _OWNER.match(left.name)
-        if owner is not None and (int(owner[1]) == os.getpid() or has_ended(int(owner[1]))):
-            for folder in left.iterdir():
+    for lock in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
+        with suppress(LockedError, OSError), locked(lock):
+            for folder in lock.parent.iterdir():
                 end_processes_in(folder)
-            shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_FOLDER.format(os.getpid()), ignore_cleanup_errors=True) as root:
+            shutil.rmtree(lock.parent, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as root,
+        locked(Path(root) / _LOCK),
+    ):
         yield Path(root)
 
 

@@ -105,6 +105,14 @@ def command(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
+def test_a_second_server_leaves_the_files_of_the_first_one(folder: Path) -> None:
+    with served(folder) as first:
+        (folder / "second").mkdir()
+        with served(folder / "second", TMPDIR=str(first.temporary)):
+            assert len(list(first.temporary.iterdir())) == 2
+        assert Path(first.get("/litter")[1][1]).exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_everything(folder: Path, number: signal.Signals) -> None:
     with served(folder) as server:
