@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -67,5 +68,12 @@ def run_fork(options: Sequence[str], n_threads: int) -> None:
 def run_streamlit(options: Sequence[str]) -> None:
     """Serve the app with `streamlit run`, which ends the process."""
     from streamlit.web import cli
+
+    with suppress(ImportError):  # Unix only
+        import resource
+
+        # Each connection is an open file, and systems allow only 1024 until a process asks for more.
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
     cli.main(["run", str(_APP), *options], prog_name="streamlit")

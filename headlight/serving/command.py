@@ -88,7 +88,8 @@ def _count(typed: str) -> int:
 def _streamlit_options(address: str, others: Sequence[str]) -> list[str]:
     """What Streamlit is told in every worker; `others` come last, and their hosts are allowed too."""
     options = ["--server.address", _LOOPBACK, "--server.headless", "true"]
-    options += ["--logger.hideWelcomeMessage", "true"]
+    # The address for visitors: pages offer less to the network than to this machine.
+    options += ["--browser.serverAddress", address, "--logger.hideWelcomeMessage", "true"]
     hosts = [_LOOPBACK, "localhost", *([] if address in (_LOOPBACK, *_EVERY_ADDRESS) else [address])]
     return [*options, *(part for host in hosts for part in ("--server.allowedHosts", host)), *others]
 

@@ -158,8 +158,18 @@ def test_a_password_is_asked_once(folder: Path) -> None:
         assert "headlight_pass" not in server.get("/_stcore/health")[2]
 
 
-def test_pages_of_other_sites_are_refused(folder: Path) -> None:
-    with served(folder, 1) as server:
-        assert server.get(Origin=server.url)[0] == 200
-        assert server.get(Origin="https://evil.example")[0] == 403
-        assert server.get(Origin="null")[0] == 403
+@pytest.fixture(scope="module")
+def door() -> Iterator[Served]:
+    with tempfile.TemporaryDirectory(prefix="hl-") as name, served(Path(name), 1) as server:
+        yield server
+
+
+def test_pages_of_other_sites_are_refused(door: Served) -> None:
+    assert door.get(Origin=door.url)[0] == 200
+    assert door.get(Origin="https://evil.example")[0] == 403
+    assert door.get(Origin="null")[0] == 403
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/agent/mcp"])
+def test_what_no_browser_asks_for_is_refused(door: Served, path: str) -> None:
+    assert door.get(path)[0] == 403

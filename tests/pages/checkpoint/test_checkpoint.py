@@ -286,11 +286,18 @@ def test_what_is_no_path_is_said_as_it_was_typed() -> None:
         assert not any("example.com" in element.value for element in app.markdown)
 
 
-@pytest.mark.parametrize("option", ["server.address", "browser.serverAddress"])
-def test_no_paths_are_opened_for_others(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("server.address", "0.0.0.0"),
+        ("browser.serverAddress", "192.168.1.5"),
+        ("server.allowedHosts", ["localhost", "school.example"]),
+    ],
+)
+def test_no_paths_are_opened_for_others(option: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a proxy in front, the server's own address is that of this machine."""
     get_option = st.get_option
-    monkeypatch.setattr(st, "get_option", lambda key: "0.0.0.0" if key == option else get_option(key))
+    monkeypatch.setattr(st, "get_option", lambda key: value if key == option else get_option(key))
     app = start(PATH)
     assert "opens no paths" in app.info[0].value
     assert not [box for box in app.text_input if box.key == "checkpoint_path"]

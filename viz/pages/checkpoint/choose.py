@@ -77,8 +77,9 @@ def _instead_of_random() -> None:
 
 
 def _path() -> None:
-    # With a proxy in front, the server's own address says nothing: the one for browsers does.
-    if {st.get_option("server.address"), st.get_option("browser.serverAddress")} - set(_LOOPBACK):
+    # With a proxy in front, the server's own address says nothing: those for browsers do.
+    addresses = {st.get_option("server.address"), st.get_option("browser.serverAddress")}
+    if (addresses | set(st.get_option("server.allowedHosts"))) - set(_LOOPBACK):
         st.info(
             "This app is reachable from the network, so it opens no paths on the machine that it runs on. "
             "Upload the files instead, or start it for this machine alone with `make run`."
