@@ -188,7 +188,8 @@ class AttentionViewer extends View {
     this.output.show(run, data, decoder);
     const { why } = data;
     this.output.offer(why, why && choice.cell ? chosenIn(run, choice, why.stack) : undefined);
-    this.panels.write(scene, data);
+    // Until the numbers are here, writing would take the time in which they are requested.
+    if (!this.panels.write(scene, data)) return;
     if (this.holdsToken)
       tellChosen({ encoder, decoder, shown: chosenIn(run, { ...choice, cell }, "decoder") });
     this.request(this.panels.ahead(run, choice));

@@ -104,15 +104,22 @@ export class Panels {
   }
 
   /**
-   * Write what the pictures show.
+   * Write what the pictures show, once the numbers of the chosen head are here; hide what is about another head.
    * @param {Scene} scene
    * @param {import("./run.js").RunFrame} data
+   * @returns {boolean} whether the numbers are here, or will never be
    */
   write(scene, data) {
+    const { run, attn, choice } = scene;
+    const { view, layer, head } = choice;
+    const isPending = view === "head" && !run.absent && !run.hasHead(attn, layer, head);
+    for (const box of [this.readingBox, this.cellBox]) box.classList.toggle("hl-unwritten", isPending);
+    if (isPending) return false;
     if (!this.readingBox.hidden) this.reading.show(scene, data.look_for ?? {});
     this.predictedBox.hidden = !data.detail;
     if (data.detail) this.predicted.show(scene, data.output?.how ?? "");
     if (!this.cellBox.hidden) this.cell.show(scene);
+    return true;
   }
 
   /** @param {ViewerRun} run @param {Choice} choice @param {import("../shared/color.js").Colors} colors @returns {Scene} */
