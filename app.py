@@ -9,6 +9,7 @@ import streamlit as st
 from viz.components.bridge import page_helpers, run_all
 from viz.page_titles import GROUPS, PAGES, PURPOSE, SCENES, SCENES_TITLE, TITLES
 from viz.streamlit_private import (
+    forget_left_sessions,
     ignore_requests_of_left_pages,
     receive_uploads_in_memory,
     send_every_message,
@@ -18,6 +19,7 @@ from viz.warm_up import is_warm, warm_up
 send_every_message()
 ignore_requests_of_left_pages()
 receive_uploads_in_memory()
+forget_left_sessions()
 
 EXPLORE, TRAINING, LEARN = PAGES / "explore" / "page.py", "training", "learn"
 

@@ -8,6 +8,7 @@ server keeps memory or connections of the attackers.
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import secrets
 import socket
@@ -31,12 +32,17 @@ from scripts.soaking.connection import Connection
 from scripts.soaking.people import SENTENCES, names
 from scripts.soaking.server import serving
 
+ATTACKER = "127.0.0.2"
+"""The attackers' address: people have another one."""
 SLOWER = 2.0
 """How much longer the 95th percentile of the waits may be."""
 MEMORY = 300 * 2**20
 """Bytes that the server may have more of while it is attacked: the sessions of a thousand websockets."""
-DROP_SECONDS = 90.0
-"""Time in which silent clients are dropped: two of Streamlit's pings, or HAProxy's limits."""
+DROP_SECONDS = 240.0
+"""Time in which nothing is left of silent clients: two of Streamlit's pings, and two minutes in which a session
+may be continued."""
+ASK_SECONDS = 10.0
+"""Time between two requests of a client that never reads: as often as a person asks."""
 TOO_LONG = bytes(100_000_000)
 NO_MESSAGES: tuple[bytes | str, ...] = (
     "text",
@@ -72,15 +78,17 @@ def silent(url: str, count: int, said: bytes) -> Iterator[list[socket.socket]]:
         for _ in range(count):
             one = opened.enter_context(closing(socket.socket()))
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            one.connect(place)
-            one.sendall(said)
+            with suppress(OSError):  # one address may not have all of them
+                one.bind((ATTACKER, 0))
+                one.connect(place)
+                one.sendall(said)
             sockets.append(one)
         yield sockets
 
 
-def send_bytes_slowly(sockets: list[socket.socket], said: bytes, over: threading.Event) -> None:
-    """Continue each connection's request by a byte a second, or ask again and again without reading."""
-    while not over.wait(1):
+def repeat(sockets: list[socket.socket], said: bytes, every: float, over: threading.Event) -> None:
+    """Send these bytes on all connections every few seconds, as long as the system takes them."""
+    while not over.wait(every):
         for one in sockets:
             with suppress(OSError):
                 one.send(said, socket.MSG_DONTWAIT)
@@ -93,7 +101,9 @@ def send_no_messages(url: str, over: threading.Event) -> None:
         address = f"ws{url.removeprefix('http')}/_stcore/stream"
         with (
             suppress(OSError, WebSocketException, EOFError),
-            connect(address, origin=Origin(url), proxy=None, compression=None) as client,
+            connect(
+                address, origin=Origin(url), proxy=None, compression=None, source_address=(ATTACKER, 0)
+            ) as client,
         ):
             client.send(rng.choice((*NO_MESSAGES, TOO_LONG)))
             client.recv(timeout=5)
@@ -112,8 +122,8 @@ def attack(url: str) -> Iterator[None]:
         silent(url, 20, handshake(url)) as deaf,
     ):
         attackers: list[Callable[[], None]] = [
-            partial(send_bytes_slowly, begun, b"a", over),
-            partial(send_bytes_slowly, deaf, frame(rerun.SerializeToString()), over),
+            partial(repeat, begun, b"a", 1, over),
+            partial(repeat, deaf, frame(rerun.SerializeToString()), ASK_SECONDS, over),
             partial(send_no_messages, url, over),
         ]
         threads = [threading.Thread(target=attacker, daemon=True) for attacker in attackers]
@@ -150,6 +160,7 @@ def main() -> int:
     parser.add_argument("--sentences", type=int, default=30)
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     given = parser.parse_args()
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # it logs that it was dropped
     print(f"seed {given.seed}", flush=True)
     rng, findings = random.Random(given.seed), []
     with tempfile.TemporaryDirectory() as folder, serving(2, Path(folder)) as server:

@@ -1,10 +1,11 @@
-"""The private parts of Streamlit that Headlight uses: for the address, messages, uploads and charts.
+"""The private parts of Streamlit that Headlight uses: for addresses, messages, uploads, sessions and charts.
 
 Any release of Streamlit may change them; `tests/viz/test_streamlit_private.py` fails when one does.
 """
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from pathlib import Path
 from weakref import WeakSet
@@ -13,8 +14,11 @@ import streamlit
 from starlette.formparsers import MultiPartParser
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.caching.ttl_cache import TTLCache
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.session_manager import SessionInfo
 
 
 @cache
@@ -70,6 +74,23 @@ def receive_uploads_in_memory() -> None:
     On a full disk they would fail, with a traceback on the terminal and no reason on the page.
     """
     MultiPartParser.spool_max_size = 2**40  # the upload's own limit is far below
+
+
+@cache
+def forget_left_sessions() -> None:
+    """Forget what visitors had on their pages once they can't come back to it; to be called once per server.
+
+    Streamlit does so only when the next visitor leaves: what the last ones had would stay in memory.
+    """
+    save = MemorySessionStorage.save
+
+    def save_for_a_while(storage: MemorySessionStorage, session: SessionInfo) -> None:
+        save(storage, session)
+        kept = storage._cache
+        assert isinstance(kept, TTLCache)
+        asyncio.get_running_loop().call_later(kept.ttl + 1, kept.expire)
+
+    MemorySessionStorage.save = save_for_a_while  # type: ignore[method-assign, assignment]
 
 
 @cache

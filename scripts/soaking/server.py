@@ -21,7 +21,7 @@ _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n
 
 
 class Server:
-    """The app behind its proxy.
+    """The app with its proxy in front.
 
     Attributes:
         url: where visitors open it.

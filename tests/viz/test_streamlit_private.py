@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -16,12 +16,14 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.scriptrunner import ScriptRunContext, add_script_run_ctx, get_script_run_ctx
 from streamlit.runtime.state import SafeSessionState, SessionState
 
 from viz import address
 from viz.streamlit_private import (
     chart_script,
+    forget_left_sessions,
     ignore_requests_of_left_pages,
     is_bound,
     is_history_step,
@@ -161,3 +163,24 @@ def test_uploads_are_received_without_a_file(monkeypatch: pytest.MonkeyPatch, tm
         return await file.read()
 
     assert asyncio.run(receive()) == content
+
+
+def test_what_the_last_visitor_had_is_forgotten_without_a_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MemorySessionStorage, "save", MemorySessionStorage.save)
+    forget_left_sessions.cache_clear()
+    forget_left_sessions()
+    storage, now = MemorySessionStorage(ttl_seconds=120), [0.0]
+    monkeypatch.setattr(storage._cache, "_timer", lambda: now[0])
+    planned: list[tuple[float, Callable[[], object]]] = []
+
+    async def leave() -> None:
+        loop = asyncio.get_running_loop()
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "call_later", lambda seconds, call: planned.append((seconds, call)))
+            storage.save(Mock(session=Mock(id="visitor")))
+
+    asyncio.run(leave())
+    assert storage.get("visitor") is not None
+    ((now[0], forget),) = planned
+    forget()
+    assert not storage._cache._data  # type: ignore[attr-defined]
