@@ -1,5 +1,5 @@
 # Headlight on the CPU: docker build -t headlight . && docker run --rm -p 127.0.0.1:8501:8501 headlight
-FROM python:3.11-slim
+FROM python:3.11-slim-bookworm
 
 # HAProxy stands in front of the workers; Chromium saves figures as PNG and SVG.
 RUN apt-get update \

@@ -48,7 +48,8 @@ def serve(arguments: Sequence[str]) -> int:
                 for number, port in enumerate(ports)
             ]
             proxy = Proxy(folder, options.proxy, {slot.name: slot.port for slot in slots}, bind)
-            say(f"{options.workers} workers will serve at {bind}.")
+            scheme = "https" if "HEADLIGHT_CERTIFICATE" in os.environ else "http"
+            say(f"Headlight will be at {scheme}://{bind} (workers: {options.workers}).")
             streamlit = _streamlit_options(options.address, others)
             Supervisor(
                 proxy, slots, lambda number: ForkServer(streamlit, n_threads, folder / f"shared{number}")

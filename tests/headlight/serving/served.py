@@ -16,7 +16,7 @@ from scripts.browser import ROOT, free_port
 from tests.browser.headlight import wait_for
 from tests.headlight.serving.small_app import BROKEN
 
-_START = (
+START = (
     "import sys\n"
     "from headlight.serving import fork_server\n"
     "from headlight.serving.command import serve\n"
@@ -42,7 +42,7 @@ class Served:
         environment = {"TMPDIR": str(self.temporary), BROKEN: str(self.broken)} | environment
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _START, "--workers", str(n_workers), "--port", str(port)],
+                [sys.executable, "-c", START, "--workers", str(n_workers), "--port", str(port)],
                 cwd=ROOT,
                 env=os.environ | environment,
                 stdin=subprocess.DEVNULL,

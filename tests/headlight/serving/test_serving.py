@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -13,8 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from headlight.serving.proxy import find_haproxy
+from scripts.browser import ROOT, free_port
 from tests.browser.headlight import wait_for
-from tests.headlight.serving.served import Served, all_ended, served
+from tests.headlight.serving.served import START, Served, all_ended, served
+from tests.headlight.serving.small_app import BROKEN
 
 pytestmark = pytest.mark.skipif(find_haproxy() is None, reason="HAProxy is not installed")
 
@@ -122,6 +126,21 @@ def test_a_signal_ends_everything(folder: Path, number: signal.Signals) -> None:
         assert server.process.wait(timeout=60) == 0
         wait_for(lambda: all_ended(pids), "a process still runs")
         assert list(server.temporary.iterdir()) == []
+
+
+def test_a_closed_terminal_ends_everything(folder: Path) -> None:
+    variables = os.environ | {"TMPDIR": str(folder), BROKEN: str(folder / "broken")}
+    command = [sys.executable, "-c", START, "--workers", "1", "--port", str(free_port())]
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(ROOT)
+        os.execve(sys.executable, command, variables)
+    output = b""
+    while b"serves." not in output:
+        output += os.read(terminal, 1024)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert list(folder.iterdir()) == []
 
 
 def test_nothing_outlives_a_killed_supervisor(folder: Path) -> None:
