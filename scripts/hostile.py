@@ -39,8 +39,8 @@ SLOWER = 2.0
 MEMORY = 300 * 2**20
 """Bytes that the server may have more of while it is attacked: the sessions of a thousand websockets."""
 DROP_SECONDS = 240.0
-"""Time in which nothing is left of silent clients: two of Streamlit's pings, and two minutes in which a session
-may be continued."""
+"""Time after which nothing is left of silent clients: two of Streamlit's pings, and two minutes in which a
+session may be continued."""
 ASK_SECONDS = 10.0
 """Time between two requests of a client that never reads: as often as a person asks."""
 TOO_LONG = bytes(100_000_000)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
-import os
 import secrets
 import shutil
 import signal
@@ -18,23 +16,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
-import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from transformer.__main__ import main as run_command
+from scripts.killing import NEVER, KillError, run_killed
 from transformer.checkpoints.folder import open_folder
 from transformer.data.encoded import EncodedCorpus
 from transformer.data.tasks import ToyEnIt
 from transformer.errors import CheckpointError
-from transformer.text.words import WordTokenizer
 
 MODEL = "toy-en-it"
 TRAIN = (
@@ -44,27 +38,9 @@ TRAIN = (
 ).split()
 MIDDLE_MICROSECONDS = 2_000
 """The longest time between a change of a file and a kill in what follows it: longer than any one write."""
-PATIENCE = 120.0
-_ENDLESS = 10**9
 _PART = ".part"
-_CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.chmod"}
-"""Python's audit events of calls that may change a file; syncs are counted too."""
 _TIMED = ("seconds", "tokens_per_second")
 """Measured values in the metrics of a training run."""
-
-# Whatever is loaded on first use is loaded once for all forks.
-for _language in ("en", "it"):
-    WordTokenizer(_language, lowercase=False)
-torch.optim.Adam([torch.zeros(1)])
-torch.set_num_threads(1)  # with more, sums are rounded in another order
-_forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(
-    [__name__, "transformer.cli.train", "transformer.cli.analyze", "headlight.pages"]
-)
-
-
-class KillError(AssertionError):
-    """A killed command left something that is neither whole nor what was there before."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +131,7 @@ class Killing:
         self._begin_again(self._out)
         while self.kills < n_kills:
             self._start(self._rng.randrange(self._n_changes) + 1)
-        self._start(_ENDLESS)
+        self._start(NEVER)
 
     def _begin_again(self, place: Path) -> None:
         """Put what was there before into a place."""
@@ -168,9 +144,9 @@ class Killing:
         """Start or continue the command and kill it at the n-th change, or check what it has written."""
         micros = self._rng.choice((0, self._rng.randrange(1, MIDDLE_MICROSECONDS)))
         has_state = (self._out / "training" / "state.safetensors").exists()
-        is_resumed = self._case.resumes and has_state and not self._has_only_the_earlier_run()
+        is_resumed = self._case.resumes and has_state and not self._has_only_the_earlierrun_killed()
         arguments = ["train", "--resume", "--out"] if is_resumed else list(self._case.command)
-        status, said, _ = _run([*arguments, str(self._out)], number, micros)
+        status, said, _ = run_killed([*arguments, str(self._out)], number, micros)
         where = f"change {number} + {micros} µs of {' '.join(arguments)}:\n{said}"
         if status in (-signal.SIGKILL, -signal.SIGALRM):
             self.kills += 1
@@ -183,7 +159,7 @@ class Killing:
             self.completed += 1
             self._begin_again(self._out)
 
-    def _has_only_the_earlier_run(self) -> bool:
+    def _has_only_the_earlierrun_killed(self) -> bool:
         """True while the folder has only the run that was there before."""
         if not self._case.before:
             return False
@@ -279,57 +255,10 @@ def _remove(place: Path) -> None:
 
 def _undisturbed(command: tuple[str, ...], place: Path) -> int:
     """Run a command to its end; returns how often it changed a file."""
-    status, said, n_changes = _run([*command, str(place)], _ENDLESS, 0)
+    status, said, n_changes = run_killed([*command, str(place)], NEVER, 0)
     if status:
         raise KillError(f"{' '.join(command)} {place}: exit status {status}\n{said}")
     return n_changes
-
-
-def _run(arguments: list[str], number: int, micros: int) -> tuple[int, str, int]:
-    """Run a command that dies at its n-th change of a file: its exit status, output and number of changes."""
-    n_changes = _forks.Value("l", 0)
-    with tempfile.TemporaryDirectory() as place:
-        log = Path(place) / "said"
-        process = _forks.Process(target=_die, args=(arguments, number, micros, log, n_changes), daemon=True)
-        process.start()
-        process.join(PATIENCE)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-            raise KillError(f"{' '.join(arguments)} did not end in {PATIENCE:.0f} s")
-        return process.exitcode, log.read_text(encoding="utf-8"), n_changes.value
-
-
-def _die(arguments: list[str], number: int, micros: int, log: Path, n_changes: Synchronized[int]) -> None:
-    """Run a command whose process is killed at its n-th change of a file, or so many microseconds later."""
-    with log.open("wb") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    place = str(Path(arguments[-1]).parent)
-    sync = os.fsync
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process at once, like SIGKILL
-
-    def change() -> None:
-        n_changes.value += 1
-        if n_changes.value == number:
-            if micros:
-                signal.setitimer(signal.ITIMER_REAL, micros / 1e6)
-            else:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    def heard(event: str, details: tuple[Any, ...]) -> None:
-        if event == "open" and not (details[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-            return
-        if event in _CHANGES and str(details[0]).startswith(place):
-            change()
-
-    def counted(file: Any) -> None:
-        change()
-        sync(file)
-
-    patch.object(os, "fsync", counted).start()
-    sys.addaudithook(heard)
-    sys.exit(run_command(arguments))
 
 
 def kill(seed: int, n_kills: int, only: str | None = None) -> Iterator[tuple[str, Killing]]:

@@ -8,15 +8,17 @@ from random import Random
 
 import pytest
 
-from scripts.kills import Case, KillError, Killing, cases, kill
+from scripts.killing import KillError
+from scripts.kills import Case, Killing, cases, kill
 
-FEW, MANY = 12, 300
 
-
-@pytest.mark.parametrize("n_kills", [FEW, pytest.param(MANY, marks=pytest.mark.full)])
-def test_what_a_killed_command_leaves_is_whole(seed: int, n_kills: int) -> None:
+@pytest.mark.parametrize(
+    "only, n_kills",
+    [("train over another model", 5), ("align", 3), pytest.param(None, 300, marks=pytest.mark.full)],
+)
+def test_what_a_killed_command_leaves_is_whole(seed: int, only: str | None, n_kills: int) -> None:
     """`python -m scripts.kills --seed SEED` draws the same moments."""
-    killed = dict(kill(seed, n_kills))
+    killed = dict(kill(seed, n_kills, only))
     assert sum(killing.kills for killing in killed.values()) == n_kills
     assert all(killing.completed for killing in killed.values())
 
@@ -31,6 +33,6 @@ def test_a_file_written_in_place_is_found(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / "killed" / "out" / "trace.npz").write_bytes(b"PK")
         return -signal.SIGKILL, "", 0
 
-    monkeypatch.setattr("scripts.kills._run", truncate)
+    monkeypatch.setattr("scripts.kills.run_killed", truncate)
     with pytest.raises(KillError, match="neither the earlier file nor the new one"):
         killing.go(1)
