@@ -69,6 +69,7 @@ class Proxy:
         if program is None:
             raise ProxyError("HAProxy is not installed. Install it with: sudo apt-get install haproxy")
         self._control = folder / "haproxy.sock"
+        self._messages = folder / "haproxy.log"
         file = folder / "haproxy.cfg"
         text = configuration.read_text(encoding="utf-8")
         file.write_text(configure(text, ports, self._control), encoding="utf-8")
@@ -91,15 +92,22 @@ class Proxy:
         if self.pid or now < self._started_at + RESTART_SECONDS:
             return
         self._started_at = now
-        process = subprocess.Popen(
-            [*self._command, "-q"],  # the supervisor reports what workers do
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the supervisor alone
-            preexec_fn=end_with_parent,  # noqa: PLW1509 (the supervisor has no threads)
-        )
+        with self._messages.open("wb") as messages:
+            process = subprocess.Popen(
+                self._command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=messages,
+                stderr=messages,
+                start_new_session=True,  # Ctrl-C is for the supervisor alone
+                preexec_fn=end_with_parent,  # noqa: PLW1509 (the supervisor has no threads)
+            )
         self.pid = process.pid
         process.returncode = 0  # reaped by the supervisor
+
+    def messages(self) -> str:
+        """What HAProxy has printed since it was started."""
+        return self._messages.read_text(encoding="utf-8", errors="replace").strip()
 
     def workers_up(self) -> set[str]:
         """Names of the workers to which HAProxy sends visitors; empty if it does not answer."""

@@ -110,7 +110,7 @@ class Supervisor:
                     say(f"Worker {slot.name} died ({_reason(status)}). Another one starts in {pause:.0f} s.")
             elif pid == self._proxy.pid:
                 if not self._has_served:
-                    raise ProxyError("HAProxy ended: see its message above.")
+                    raise ProxyError(f"HAProxy can't serve:\n{self._proxy.messages()}")
                 say(f"HAProxy died ({_reason(status)}). It is restarted.")
                 self._proxy.pid = 0
             elif self._fork_server is not None and pid == self._fork_server.pid:

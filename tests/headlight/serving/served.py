@@ -34,8 +34,8 @@ class Served:
         broken: once this file exists, the app can't be loaded.
     """
 
-    def __init__(self, folder: Path, n_workers: int, environment: dict[str, str]) -> None:
-        port = free_port()
+    def __init__(self, folder: Path, n_workers: int, environment: dict[str, str], port: int = 0) -> None:
+        port = port or free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.temporary, self.broken, self._log = folder / "t", folder / "broken", folder / "log"
         self.temporary.mkdir(exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -163,6 +164,15 @@ def test_an_app_that_cannot_start_ends_with_its_message(folder: Path) -> None:
     assert "the app is broken" in server.output
     assert server.output.endswith("The app can't be loaded: see the message above.\n")
     assert list(server.temporary.iterdir()) == []
+
+
+def test_a_port_in_use_is_named(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        server = Served(folder, 1, {}, port)
+        assert server.process.wait(timeout=60) == 1
+    assert "cannot bind socket (Address already in use)" in server.output
+    assert f"127.0.0.1:{port}]" in server.output
 
 
 def test_a_password_is_asked_once(folder: Path) -> None:
