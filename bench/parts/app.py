@@ -32,7 +32,7 @@ from bench.setting import Setting
 from scripts.browser import wait_until_idle
 from transformer.analysis.attention_maps import attention_maps
 from transformer.run import run_sentence
-from viz.viewer.frames import MAX_SHORT
+from viz.viewer.frames import MAX_BYTES
 
 WORDS_OF = "toy-en-it"
 """The measured model uses this model's vocabulary of whole words, so that each word is one token."""
@@ -56,7 +56,8 @@ class AppView:
         attention: another attention, likewise; the browser already has it.
         head: another head of the same layer, until its map is painted large; the browser already has it.
         layer: another layer, likewise.
-        fetched_head: one that the browser has to request; None where it has them all.
+        fetched_head: one that the browser has to request, until its numbers are on the screen; None where it
+            has them all.
         hover: over the chosen head.
         memory: of the browser's tab at the end.
         theirs: one attention of the same size in BertViz; None for models not compared with it.
@@ -144,7 +145,7 @@ def measure_app(
         attention=median_painted(attentions),
         head=median_painted(heads),
         layer=median_painted(layers),
-        fetched_head=None if n_tokens <= MAX_SHORT else median_painted(far),
+        fetched_head=None if weight_bytes(n_tokens) <= MAX_BYTES else median_painted(far),
         hover=hover(page, [(i, i) for i in range(2 * rounds)]),
         memory=memory(browser, page),
         theirs=peers[0][-1] if peers else None,
@@ -152,6 +153,11 @@ def measure_app(
     )
     page.context.close()
     return view
+
+
+def weight_bytes(n_tokens: int) -> int:
+    """Bytes of the weights of all attentions in float32."""
+    return 4 * len(ATTENTIONS) * N_LAYERS * N_HEADS * n_tokens**2
 
 
 def submit(page: Page, box: Locator, text: str) -> Answer:
