@@ -24,6 +24,14 @@ ASSETS = next((path for path in (CODE / "headlight" / "assets", CODE / "assets")
 """The shipped models and examples: inside the installed package, next to it in a checkout."""
 REPLACING = "replacing.txt"
 """Lists what is being renamed in a folder; there only if the process that renames was killed."""
+_SAFETENSORS = {
+    f"torch.{name}": kind
+    for name, kind in (
+        *(("float64", "F64"), ("float32", "F32"), ("float16", "F16"), ("bfloat16", "BF16"), ("bool", "BOOL")),
+        *(("int64", "I64"), ("int32", "I32"), ("int16", "I16"), ("int8", "I8"), ("uint8", "U8")),
+    )
+}
+"""The names of dtypes in safetensors files."""
 _PART, _RENAMED, _REMOVED = ".part", "renamed: ", "removed: "
 
 
@@ -142,23 +150,34 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str,
 
 
 def save_tensors(part: Path, *, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None) -> None:
-    """Write a safetensors file with the usual permissions, as a writer for `replace_all`.
+    """Write a safetensors file, as a writer for `replace_all`.
+
+    The library would write another temporary file next to it, of a random name, which stays if the process is
+    killed.
 
     Raises:
         OSError: when writing fails.
+        KeyError: for a dtype that safetensors files don't have.
     """
-    # Imported here because they import torch, which finding the shipped models does not need.
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
+    # Imported here because finding the shipped models does not need torch.
+    import torch
 
-    part.touch()
-    mode = part.stat().st_mode  # the library makes the file readable only by its owner
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    try:
-        save_file(plain, part, metadata)
-    except SafetensorError as error:
-        raise OSError(None, str(error), str(part.with_suffix(""))) from error
-    part.chmod(mode)
+    # Large elements first, so that all are aligned.
+    names = sorted(plain, key=lambda name: (-plain[name].element_size(), name))
+    header: dict[str, object] = {} if metadata is None else {"__metadata__": metadata}
+    end = 0
+    for name in names:
+        tensor = plain[name]
+        begin, end = end, end + tensor.nbytes
+        kind = _SAFETENSORS[str(tensor.dtype)]
+        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with part.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in names:
+            file.write(plain[name].reshape(-1).view(torch.uint8).numpy().data)
 
 
 def sync_folder(folder: Path) -> None:

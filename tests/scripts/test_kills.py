@@ -14,7 +14,7 @@ from scripts.kills import Case, Killing, cases, kill
 
 @pytest.mark.parametrize(
     "only, n_kills",
-    [("train over another model", 5), ("align", 3), pytest.param(None, 300, marks=pytest.mark.full)],
+    [("train over another model", 3), ("align", 3), pytest.param(None, 300, marks=pytest.mark.full)],
 )
 def test_what_a_killed_command_leaves_is_whole(seed: int, only: str | None, n_kills: int) -> None:
     """`python -m scripts.kills --seed SEED` draws the same moments."""

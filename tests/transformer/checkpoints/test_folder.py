@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from tests.support.models import tiny_model, tiny_subword_model
 from transformer.checkpoints.folder import open_saved, save_model, summarize
 from transformer.checkpoints.places import MODELS, default_model, place_of, shipped_models
 from transformer.checkpoints.weights import ties
 from transformer.errors import CheckpointError
+from transformer.files import save_tensors
 
 Break = Callable[[Path], object]
 
@@ -174,11 +176,14 @@ def test_saving_again_leaves_no_file_of_the_model_before(folder: Path) -> None:
 
 
 def test_a_disk_that_is_full_leaves_the_model_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise SafetensorError("No space left on device")
+    def full(part: Path, *, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None) -> None:
+        if "00002" in part.name:
+            part.write_bytes(b"the beg")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save_tensors(part, tensors=tensors, metadata=metadata)
 
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    monkeypatch.setattr("safetensors.torch.save_file", full)
+    monkeypatch.setattr("transformer.checkpoints.weights.save_tensors", full)
     with pytest.raises(OSError, match="No space left"):
         save_model(folder, tiny_model(seed=7), max_file_bytes=LIMIT)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -205,6 +205,22 @@ def test_a_disk_that_is_full_is_an_os_error(tmp_path: Path) -> None:
         write_tensors(Path("/dev/full/state"), {"a": torch.zeros(3)})
 
 
+def test_tensors_of_every_kind_are_written_as_the_library_writes_them(tmp_path: Path) -> None:
+    floats = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+    kinds = (*floats, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+    tensors = {f"{kind} ü": torch.arange(5).reshape(5, 1).to(kind) for kind in kinds}
+    tensors |= {"scalar": torch.tensor(2.5), "empty": torch.zeros(0, 3), "turned": torch.randn(3, 5).T}
+    write_tensors(tmp_path / "file", tensors, {"text": "ü"})
+    found = load_file(tmp_path / "file")
+    assert found.keys() == tensors.keys()
+    assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
+    assert all(found[name].dtype == tensor.dtype for name, tensor in tensors.items())
+    plain = {"b": torch.randn(3, 5), "a": torch.randn(2)}
+    write_tensors(tmp_path / "file", plain, {"format": "pt"})
+    save_file(plain, tmp_path / "other", {"format": "pt"})
+    assert (tmp_path / "file").read_bytes() == (tmp_path / "other").read_bytes()
+
+
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     with locked(tmp_path / "lock"), pytest.raises(LockedError), locked(tmp_path / "lock"):
         pass
