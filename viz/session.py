@@ -7,6 +7,7 @@ once per run of a page and passes model, text and theme to the sections as one v
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -32,7 +33,8 @@ from viz.theme import Theme, palette
 RANDOM = "random"
 """The choice of a randomly initialised model instead of a trained one."""
 RANDOM_MAX_LEN = 512
-RUN_CACHE_BYTES = 2**30
+RUN_CACHE_BYTES, LEAST_RUN_CACHE_BYTES = 2**30, 2**28
+"""Size of the cache of runs: of all processes of `headlight serve` together, and the least of each."""
 TOP_K = 8
 MODEL = "model"
 """The key of the model picker."""
@@ -98,7 +100,12 @@ def _forget(model: str) -> None:
 @st.cache_resource(show_spinner=False)
 def run_cache() -> RunCache:
     """The latest runs of all users."""
-    return RunCache(RUN_CACHE_BYTES)
+    return RunCache(max(LEAST_RUN_CACHE_BYTES, RUN_CACHE_BYTES // n_workers()))
+
+
+def n_workers() -> int:
+    """Number of processes that serve the app on this machine; `headlight serve` sets it."""
+    return int(os.environ.get("HEADLIGHT_WORKERS", "1"))
 
 
 def load_model(choice: ModelChoice) -> LoadedModel:

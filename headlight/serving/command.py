@@ -22,6 +22,7 @@ A visitor stays in one process, and one that dies is restarted. SIGHUP loads the
 replaces the processes one after another. Further options are those of `streamlit run`.
 docs/serving.md has more: a password, https, several machines."""
 _LOOPBACK, _EVERY_ADDRESS = "127.0.0.1", ("0.0.0.0", "::")
+_WORKERS = "HEADLIGHT_WORKERS"
 _COOKIE_SECRET = "STREAMLIT_SERVER_COOKIE_SECRET"
 
 
@@ -38,6 +39,7 @@ def serve(arguments: Sequence[str]) -> int:
     options, others = _parser(cores).parse_known_args(arguments)
     # All workers must sign cookies alike; those of other machines too, if this is set there.
     os.environ.setdefault(_COOKIE_SECRET, secrets.token_hex(32))
+    os.environ[_WORKERS] = str(options.workers)
     n_threads = int(os.environ.get("OMP_NUM_THREADS") or max(1, cores // options.workers))
     bind = f"{options.address}:{options.port}"
     try:

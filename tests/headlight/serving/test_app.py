@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 import torch
 
 import transformer.device
 from headlight.serving import app
-from viz import warm_up
+from viz import session, warm_up
+from viz.pages.training import live_session
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,13 @@ def test_a_gpu_is_first_used_in_the_forks(
     app.run_fork(["--server.port", "1"], n_threads)
     assert loaded == [*before, "model", "--server.port 1"]
     assert torch.get_num_threads() == n_threads
+
+
+@pytest.mark.parametrize("n_workers, cache, slots", [(1, 2**30, 4), (2, 2**29, 2), (8, 2**28, 1)])
+def test_workers_share_what_one_process_may_use(
+    n_workers: int, cache: int, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADLIGHT_WORKERS", str(n_workers))
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert inspect.unwrap(session.run_cache)()._runs.maxsize == cache
+    assert inspect.unwrap(live_session._slots)().count == slots

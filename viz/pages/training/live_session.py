@@ -17,7 +17,7 @@ from transformer.text.words import clean
 from transformer.training.live.run import FullError, LiveTraining, TrainingSlots, UserTraining
 from transformer.training.plan import TaskName, TrainingPlan
 from viz.pages.training.runs import check_length
-from viz.session import TOP_K
+from viz.session import TOP_K, n_workers
 from viz.text_session import right_answers_of
 
 LEAST_SLOTS = 2
@@ -45,8 +45,9 @@ class LiveRuns:
 
 @st.cache_resource(show_spinner=False)
 def _slots() -> TrainingSlots:
-    """The slots for active training runs: half of the processors are left for the pages."""
-    return TrainingSlots(max(LEAST_SLOTS, (os.cpu_count() or 1) // 2))
+    """The slots for active training runs of this process: half of the processors are left for the pages."""
+    on_machine = max(LEAST_SLOTS, (os.cpu_count() or 1) // 2)
+    return TrainingSlots(max(1, on_machine // n_workers()))
 
 
 @st.cache_resource(scope="session", on_release=UserTraining.close, show_spinner=False)
