@@ -75,9 +75,7 @@ def _texts(loaded: LoadedModel, run: Run, source: str) -> dict[str, str | list[s
 
 
 def _write_safetensors(path: Path, run: Run, texts: dict[str, str | list[str]]) -> None:
-    # safetensors refuses shared memory, and a layer's output is also the next layer's input.
-    tensors = {name: tensor.clone() for name, tensor in run.trace.items()}
-    write_tensors(path, tensors, {name: json.dumps(text) for name, text in texts.items()})
+    write_tensors(path, run.trace, {name: json.dumps(text) for name, text in texts.items()})
 
 
 def _write_npz(path: Path, run: Run, texts: dict[str, str | list[str]]) -> None:
