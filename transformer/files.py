@@ -72,9 +72,10 @@ def replace_all(writers: Mapping[Path, Callable[[Path], object]], *, removed: It
     gone = [path for path in removed if path not in writers and path.exists()]
     try:
         for path, write in writers.items():
-            write(parts[path])
-            with parts[path].open("rb") as file:
-                os.fsync(file.fileno())
+            with _named(path):
+                write(parts[path])
+                with parts[path].open("rb") as file:
+                    os.fsync(file.fileno())
         is_alone = len(parts) + len(gone) == 1
         if is_alone:
             ((path, part),) = parts.items()
@@ -92,6 +93,17 @@ def replace_all(writers: Mapping[Path, Callable[[Path], object]], *, removed: It
         sync_folder(folder)
     else:
         finish_replacing(folder)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Give an error of the system that names no file, as when a disk is full, this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def finish_replacing(folder: Path) -> None:
