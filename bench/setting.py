@@ -46,7 +46,7 @@ class Setting:
             browser.close()
 
     def server(self, workers: int = 0) -> AbstractContextManager[tuple[str, int]]:
-        """Start the app, alone or as several workers behind a proxy; yield its URL and process id."""
+        """Start the app, alone or as several workers with a proxy in front; yield its URL and process id."""
         return server_process(ROOT / "app.py", workers=workers)
 
     @cached_property

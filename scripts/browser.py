@@ -45,17 +45,17 @@ def launch_chromium(playwright: Playwright, path: str) -> Browser:
 @contextmanager
 def streamlit_server(script: Path, **settings: str) -> Iterator[str]:
     """Run a Streamlit script as `server_process` does; yield its URL."""
-    with server_process(script, **settings) as (url, _):
+    with server_process(script, workers=0, **settings) as (url, _):
         yield url
 
 
 @contextmanager
-def server_process(script: Path, workers: int = 0, **settings: str) -> Iterator[tuple[str, int]]:
+def server_process(script: Path, *, workers: int = 0, **settings: str) -> Iterator[tuple[str, int]]:
     """Run a Streamlit script on a free local port until the block ends; yield its URL and process id.
 
     Args:
         script: the script; the app is started as `make run` does.
-        workers: processes of the app behind a proxy, as in `make serve`; 0 for one without a proxy.
+        workers: processes of the app with a proxy in front, as in `make serve`; 0 for one alone.
         settings: Streamlit's environment variables without their prefix, such as `RUNNER_FAST_RERUNS`.
 
     Raises:

@@ -21,7 +21,7 @@ from transformer.data.tasks import ToyEnIt
 from transformer.run import run_sentence
 
 PROCESSES = (0, 1, 2, 4)
-"""Workers behind the proxy; 0 for the app alone, without a proxy."""
+"""Workers with a proxy in front; 0 for the app alone, without a proxy."""
 CLASSES = ((20, 6, 6.0), (60, 2, 12.0), (12, 6, 0.0))
 """People, the sentences of each, and the seconds between two of them; with 0 a person never pauses."""
 BOX = "English sentence"
@@ -33,7 +33,7 @@ class Crowd:
     """How long people waited, and what it cost the server.
 
     Attributes:
-        workers: processes behind the proxy; 0 for the app alone.
+        workers: processes with a proxy in front; 0 for the app alone.
         people: number of people at the same time.
         every: time between two sentences of one person; with 0 the server is saturated.
         sentences: number that all of them sent together.

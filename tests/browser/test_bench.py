@@ -28,7 +28,8 @@ class Shared(Setting):
     def browser(self) -> Iterator[Browser]:
         yield self._browser
 
-    def server(self) -> AbstractContextManager[tuple[str, int]]:
+    def server(self, workers: int = 0) -> AbstractContextManager[tuple[str, int]]:
+        assert not workers, "the smallest benchmark needs no proxy"
         return nullcontext(self._server)
 
 
