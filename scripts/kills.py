@@ -25,7 +25,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 
 from scripts.killing import NEVER, KillError, run_killed
-from transformer.checkpoints.folder import open_folder
+from transformer.checkpoints.folder import open_saved
 from transformer.data.encoded import EncodedCorpus
 from transformer.data.tasks import ToyEnIt
 from transformer.errors import CheckpointError
@@ -180,7 +180,7 @@ class Killing:
     def _check_model(self, where: str) -> None:
         """The finished model is the earlier one, the new one, or none if there was none."""
         try:
-            found = open_folder(self._out)
+            found = open_saved(str(self._out))
         except CheckpointError as error:
             if self._case.before:
                 raise KillError(f"the earlier model is gone ({error}); {where}") from error
