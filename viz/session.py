@@ -29,12 +29,15 @@ from transformer.run import OnStep, Run, encode_sentence, run_again, run_sentenc
 from viz.opened_checkpoint import CheckpointSlot, is_opened
 from viz.run_cache import RunCache
 from viz.theme import Theme, palette
+from viz.turns import Turns
 
 RANDOM = "random"
 """The choice of a randomly initialised model instead of a trained one."""
 RANDOM_MAX_LEN = 512
 RUN_CACHE_BYTES, LEAST_RUN_CACHE_BYTES = 2**30, 2**28
 """Size of the cache of runs: of all processes of `headlight serve` together, and the least of each."""
+LONGEST_TURN_SECONDS = 1.0
+"""How long a run keeps those of others waiting: most take a tenth, long ones in large models much more."""
 TOP_K = 8
 MODEL = "model"
 """The key of the model picker."""
@@ -101,6 +104,12 @@ def _forget(model: str) -> None:
 def run_cache() -> RunCache:
     """The latest runs of all users."""
     return RunCache(max(LEAST_RUN_CACHE_BYTES, RUN_CACHE_BYTES // n_workers()))
+
+
+@st.cache_resource(show_spinner=False)
+def _turns() -> Turns:
+    """The turns of all users' runs."""
+    return Turns(LONGEST_TURN_SECONDS)
 
 
 def n_workers() -> int:
@@ -235,11 +244,12 @@ def run_of(choice: ModelChoice, text: str, target: str = "", on_step: OnStep | N
         SentenceError: the sentence can't be run; the message is for users.
     """
     loaded = load_model(choice)
-    return run_cache().get_by_steps(
-        ("run", choice, text, target),
-        lambda report: run_sentence(loaded, text, target, top_k=TOP_K, on_step=report),
-        on_step,
-    )
+
+    def compute(report: OnStep) -> Run:
+        with _turns().turn():
+            return run_sentence(loaded, text, target, top_k=TOP_K, on_step=report)
+
+    return run_cache().get_by_steps(("run", choice, text, target), compute, on_step)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
