@@ -1,4 +1,4 @@
-"""Any attention in a page of its own: `show_attention` against BertViz, and the viewer fed by the app."""
+"""Any attention in a page of its own: `show_attention` against BertViz, and the viewer with all weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bench.setting import Setting
 from headlight.foreign.views import view_single
 from viz.theme import palette
 from viz.viewer.choice import default_choice
-from viz.viewer.frames import MAX_SHORT, run_frame, update_frame
+from viz.viewer.frames import MAX_SHORT, run_frame, update_frame, weight_pieces
 
 VIEWS: tuple[ViewName, ...] = ("model_view", "head_view")
 LENGTHS = (64, 256)
@@ -45,8 +45,7 @@ class Shown:
     Attributes:
         layers, heads: number of each.
         tokens: number of tokens in the text.
-        place: "notebook" for `show_attention`, "app" where all weights are sent at once, as the app does up
-            to 64 tokens.
+        place: "notebook" for `show_attention`, "all at once" for the same viewer sent with all weights.
         opened: from the call in Python until all heads and the chosen one are painted; bytes sent by then,
             without the script.
         in_all: bytes sent until the page is at rest, without the script: includes the heads near the chosen
@@ -56,7 +55,7 @@ class Shown:
         fetched_head: one that it has to request; None where it has them all.
         hover: over the chosen head.
         memory: of the tab at the end.
-        model_view, head_view: the same tensors in BertViz; None in the app.
+        model_view, head_view: the same tensors in BertViz; None for the viewer with all.
         sooner, sooner_than_head_view: time of their view divided by ours, until painted.
     """
 
@@ -99,7 +98,7 @@ def measure(setting: Setting) -> list[Shown]:
     for attention in given:
         shown.append(measure_notebook(setting, attention))
         if len(attention.tokens) <= MAX_SHORT:
-            shown.append(measure_viewer(setting, "app", open_as_app, attention))
+            shown.append(measure_viewer(setting, "all at once", open_with_all, attention))
     return shown
 
 
@@ -161,11 +160,11 @@ def open_as_notebook(browser: Browser, attention: Attention) -> Iterator[Opened]
 
 
 @contextmanager
-def open_as_app(browser: Browser, attention: Attention) -> Iterator[Opened]:
+def open_with_all(browser: Browser, attention: Attention) -> Iterator[Opened]:
     """Open the viewer with all weights at once."""
     started = time.perf_counter()
     held = view_single(list(attention.weights), attention.tokens, None)
-    frame = run_frame(held, palette("light"))
+    frame = run_frame(held, palette("light"), pieces=weight_pieces(held))
     choice = replace(default_choice(held), layer=0, head=0).data()
     made = time.perf_counter() - started
     with bare_page(browser, frame, choice, partial(update_frame, held, None)) as (page, answer):

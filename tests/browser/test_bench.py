@@ -66,15 +66,15 @@ def test_the_app(setting: Setting) -> None:
 
 
 def test_an_attention_in_a_page_of_its_own(setting: Setting) -> None:
-    as_notebook, as_app = notebook.measure(setting)
+    as_notebook, at_once = notebook.measure(setting)
     everything = 6 * 8 * 40 * 40 * 4
     assert as_notebook.fetched_head is not None, "it was large"
     assert as_notebook.opened.bytes < as_notebook.in_all < everything / 2
     assert as_notebook.model_view is not None
     assert as_notebook.head_view is not None
-    assert as_app.fetched_head is None
-    assert as_app.opened.bytes == as_app.in_all > everything
-    for shown in (as_notebook, as_app):
+    assert at_once.fetched_head is None
+    assert at_once.opened.bytes == at_once.in_all > everything
+    for shown in (as_notebook, at_once):
         assert shown.opened.seconds is not None
         assert shown.head.seconds is not None
         assert 0 < shown.head.seconds < 60

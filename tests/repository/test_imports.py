@@ -60,7 +60,7 @@ VIZ_ORDER = (
     ("viewer", "markdown", "run_figures"),
     ("terms",),
     ("glossary",),
-    ("opened_checkpoint", "run_cache"),
+    ("opened_checkpoint", "run_cache", "turns"),
     ("session", "widgets"),
     ("text_session",),
     ("pages",),

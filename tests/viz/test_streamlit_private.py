@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 from unittest.mock import Mock
 
 import pytest
@@ -30,6 +32,8 @@ from viz.streamlit_private import (
     receive_uploads_in_memory,
     send_every_message,
 )
+
+Result = TypeVar("Result")
 
 
 @pytest.fixture
@@ -162,7 +166,7 @@ def test_uploads_are_received_without_a_file(monkeypatch: pytest.MonkeyPatch, tm
         assert isinstance(file, UploadFile)
         return await file.read()
 
-    assert asyncio.run(receive()) == content
+    assert run_coroutine(receive()) == content
 
 
 def test_what_the_last_visitor_had_is_forgotten_without_a_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,8 +183,14 @@ def test_what_the_last_visitor_had_is_forgotten_without_a_next_one(monkeypatch: 
             patch.setattr(loop, "call_later", lambda seconds, call: planned.append((seconds, call)))
             storage.save(Mock(session=Mock(id="visitor")))
 
-    asyncio.run(leave())
+    run_coroutine(leave())
     assert storage.get("visitor") is not None
     ((now[0], forget),) = planned
     forget()
     assert not storage._cache._data  # type: ignore[attr-defined]
+
+
+def run_coroutine(coroutine: Coroutine[None, None, Result]) -> Result:
+    """Run it in a thread of its own: a browser test in this process leaves its event loop running."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
