@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.processes import proportional
 from scripts.soaking.browsers import Browsers
 from scripts.soaking.people import Findings, Person, names
-from scripts.soaking.server import Server, proportional, server_is_complete, serving
+from scripts.soaking.server import Server, server_is_complete, serving
 from transformer.checkpoints.places import MODELS
 from viz.figures.chromium import find_chromium
 

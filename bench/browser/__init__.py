@@ -1,1 +1,1 @@
-"""Pages measured in Chromium, and visitors that need no browser."""
+"""Pages measured in Chromium."""

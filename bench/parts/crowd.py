@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice
 
 import torch
 
-from bench.browser.visitor import Visitor
 from bench.measurement import Bytes, PerSecond, Seconds, median_seconds
-from bench.memory import family, processor_seconds, proportional
 from bench.setting import Setting
+from scripts.processes import family, processor_seconds, proportional
+from scripts.soaking.connection import Connection
 from transformer.checkpoints.folder import open_saved
 from transformer.checkpoints.places import default_model
 from transformer.data.tasks import ToyEnIt
@@ -97,7 +97,7 @@ def measure_crowd(
     with ExitStack() as open_pages:
         _warm(url, process, texts, workers)
         before = processor_seconds(process)
-        visitors = [open_pages.enter_context(Visitor(url)) for _ in range(people)]
+        visitors = [open_pages.enter_context(closing(Connection(url))) for _ in range(people)]
         for visitor in visitors:
             visitor.open()
         opened = processor_seconds(process)
@@ -134,10 +134,10 @@ def english_sentences() -> Iterator[str]:
 def _warm(url: str, process: int, texts: Iterator[str], workers: int) -> None:
     """Have a visitor in each process, and wait until it has computed what it prepares for its first one."""
     with ExitStack() as open_pages:
-        for _ in range(max(workers, 1)):
-            visitor = open_pages.enter_context(Visitor(url))  # the proxy prefers the process with the fewest
+        for _ in range(max(workers, 1)):  # the proxy prefers the process with the fewest
+            visitor = open_pages.enter_context(closing(Connection(url)))
             visitor.open()
-            visitor.submit(BOX, next(texts))
+            visitor.type(BOX, next(texts))
         deadline = time.monotonic() + _LONGEST_SECONDS
         time.sleep(3 * _QUIET_SECONDS)
         used, before = processor_seconds(process), 0.0
@@ -146,11 +146,11 @@ def _warm(url: str, process: int, texts: Iterator[str], workers: int) -> None:
             used, before = processor_seconds(process), used
 
 
-def _work(visitor: Visitor, texts: Sequence[str], start: float, every: float) -> list[float]:
+def _work(visitor: Connection, texts: Sequence[str], start: float, every: float) -> list[float]:
     waits = []
     for number, text in enumerate(texts):
         time.sleep(max(0.0, start + number * every - time.monotonic()))
-        waits.append(visitor.submit(BOX, text))
+        waits.append(visitor.type(BOX, text))
     return waits
 
 

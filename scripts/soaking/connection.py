@@ -51,6 +51,7 @@ class Connection:
         self.pages: dict[str, str] = {}
         self.widgets: dict[tuple[str, str], str] = {}
         self.received = b""
+        self._parts: list[bytes] = []
         self._path, self._page, self._session = path, "", ""
         self._url, self._host = url, urlsplit(url).netloc
         self._get_cookies()
@@ -181,23 +182,24 @@ class Connection:
         if not self._page:
             state.page_name = self._path
         state.context_info.color_scheme, state.context_info.url = "light", f"{self._url}/{self._path}"
-        started, received = time.monotonic(), []
+        started = time.monotonic()
+        self._parts.clear()
         self._socket.send(request.SerializeToString())
         while True:
             answer = self._receive(started + RUN_SECONDS)
-            received.append(answer.SerializeToString())
             if answer.WhichOneof("type") == "script_finished":
                 if answer.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                     continue  # the page asked for another run of itself
                 if answer.script_finished not in _SUCCESSES:
                     raise PageError(f"the run ended as {answer.script_finished}")
-                self.received = b"".join(received)
+                self.received = b"".join(self._parts)
                 return time.monotonic() - started
 
     def _receive(self, deadline: float) -> ForwardMsg:
         answer = ForwardMsg()
         left = max(deadline - time.monotonic(), 0)
-        answer.ParseFromString(bytes(self._socket.recv(timeout=left, decode=False)))
+        self._parts.append(bytes(self._socket.recv(timeout=left, decode=False)))
+        answer.ParseFromString(self._parts[-1])
         self._remember(answer)
         return answer
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from scripts.browser import ROOT, comes_up, free_port, stop
+from scripts.processes import age, family, listening_sockets, proportional, sockets
 
 DISK_MEGABYTES = 512
-_LISTENING = "0A"
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*.*", re.MULTILINE)
 
 
@@ -37,23 +37,22 @@ class Server:
 
     def workers(self) -> dict[int, float]:
         """The workers that listen on a port: process id -> seconds since it was forked, oldest first."""
-        own = descendants(self._process.pid)
-        sockets = _listening_sockets()
+        listening = listening_sockets()
         found = {}
-        for pid in own:
+        for pid in family(self._process.pid):
             with suppress(OSError):
                 name = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-                if name != "haproxy" and sockets & _sockets(pid):
+                if name != "haproxy" and listening & sockets(pid):
                     found[pid] = age(pid)
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def memory(self) -> int:
         """The memory of all processes in bytes; what several share is counted once."""
-        return sum(map(proportional, [self._process.pid, *descendants(self._process.pid)]))
+        return sum(map(proportional, family(self._process.pid)))
 
     def n_sockets(self) -> int:
         """The number of sockets that all processes hold."""
-        names = [_sockets(pid) for pid in descendants(self._process.pid)]
+        names = map(sockets, family(self._process.pid))
         return sum(name.startswith("socket:") for found in names for name in found)
 
     def kill_youngest(self) -> int:
@@ -139,43 +138,3 @@ def small_disk(folder: Path) -> Iterator[Path | None]:
     finally:
         if is_mounted:
             subprocess.run(["umount", "-l", str(folder)], check=False)
-
-
-def descendants(pid: int) -> list[int]:
-    """All processes that descend from one."""
-    found = [pid]
-    for one in found:
-        for task in Path(f"/proc/{one}/task").glob("*/children"):
-            with suppress(OSError):
-                found += map(int, task.read_text(encoding="utf-8").split())
-    return found[1:]
-
-
-def proportional(pid: int) -> int:
-    """The memory of a process in bytes; what several share is divided between them. 0 if it has ended."""
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    return 0
-
-
-def age(pid: int) -> float:
-    """Seconds since a process started."""
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    up = float(Path("/proc/uptime").read_text(encoding="utf-8").split()[0])
-    return up - int(stat[19]) / os.sysconf("SC_CLK_TCK")
-
-
-def _listening_sockets() -> set[str]:
-    lines = Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]
-    return {f"socket:[{line.split()[9]}]" for line in lines if line.split()[3] == _LISTENING}
-
-
-def _sockets(pid: int) -> set[str]:
-    found = set()
-    with suppress(OSError):
-        for file in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):
-                found.add(str(file.readlink()))
-    return found
