@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 from collections.abc import Sequence
@@ -11,6 +12,9 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parents[1]
 _APP = next(path for path in (_PACKAGE / "app.py", _PACKAGE.parent / "app.py") if path.exists())
 """Inside the package if it is installed, next to it in a checkout."""
+
+_M_ARENA_MAX = -8
+"""The number of the setting in glibc's malloc.h."""
 
 
 def run_app(options: Sequence[str]) -> None:
@@ -23,6 +27,7 @@ def run_app(options: Sequence[str]) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     print("Loading PyTorch and the model …", flush=True)
     gc.disable()  # nothing loaded here is garbage; collecting meanwhile takes a second
+    limit_arenas()
     from viz.warm_up import settle, warm_up, warm_up_pages
 
     warm_up()
@@ -37,6 +42,7 @@ def load_for_forks() -> None:
     A GPU can't be used in a process and in its forks: where there is one, each fork opens the model itself.
     """
     gc.disable()
+    limit_arenas()
     import torch
 
     from transformer.device import available_devices
@@ -63,6 +69,16 @@ def run_fork(options: Sequence[str], n_threads: int) -> None:
     torch.seed()  # forks would all draw the same
     warm_up()
     run_streamlit(options)
+
+
+def limit_arenas() -> None:
+    """Have all threads take their memory from two arenas, where the C library is glibc.
+
+    Every run of a page is a thread. With eight arenas per core, each is left with gaps of its own: the memory
+    of a process grows for hours although what it keeps does not.
+    """
+    with suppress(OSError, TypeError, AttributeError):  # other systems, other libraries
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 def run_streamlit(options: Sequence[str]) -> None:

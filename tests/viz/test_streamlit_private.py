@@ -144,8 +144,6 @@ def test_the_script_for_charts_is_known_by_name() -> None:
 
 def test_uploads_are_received_without_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Even when nothing can be written: there is no folder for temporary files."""
-    monkeypatch.setattr(MultiPartParser, "spool_max_size", MultiPartParser.spool_max_size)
-    receive_uploads_in_memory.cache_clear()
     receive_uploads_in_memory()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     content = bytes(3 * 1024 * 1024)
@@ -170,8 +168,6 @@ def test_uploads_are_received_without_a_file(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_what_the_last_visitor_had_is_forgotten_without_a_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemorySessionStorage, "save", MemorySessionStorage.save)
-    forget_left_sessions.cache_clear()
     forget_left_sessions()
     storage, now = MemorySessionStorage(ttl_seconds=120), [0.0]
     monkeypatch.setattr(storage._cache, "_timer", lambda: now[0])
