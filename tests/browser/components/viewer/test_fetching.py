@@ -18,10 +18,13 @@ from tests.browser.components.views import (
     choose,
     click_map,
     grid,
+    ink,
     matrix,
     matrix_state,
     move_to,
     open_view,
+    picker,
+    press,
     state,
 )
 from tests.browser.conftest import OpenPage
@@ -223,6 +226,23 @@ def test_a_number_in_the_grid_is_fetched_when_it_is_pointed_at(open_page: OpenPa
     expect(tip).to_contain_text(re.compile(r"\d$"))
     middle = cross_weights(40, 41)[2, 6, 20, 20]  # the pointer is in the middle of the map
     expect(tip).to_contain_text(f"{middle:.4f}")
+
+
+def test_rows_of_a_token_have_their_colours_before_their_numbers(open_page: OpenPage, url: str) -> None:
+    page = open_page()
+    line = Line(page)
+    view = open_view(page, url, "viewer", BYTES)
+    line.hold()
+    press(view, "One token")
+    canvas, tip = view.locator(".hl-token canvas").first, view.locator(".hl-token .hl-tip")
+    assert ink(canvas) > 1000
+    canvas.hover(position={"x": 180, "y": state(view)["rows"]["middles"][0][1][2]})
+    expect(tip).to_contain_text(re.compile("layer 1, head 2\\s*…"))
+    expect(tip).to_contain_text(re.compile(r"here: .* …$"))
+    line.release()
+    query = int(picker(view, "Token").input_value())
+    expect(tip).to_contain_text(f"{cross_weights(40, 41)[1, 2, query].max():.2f}")
+    expect(tip).to_contain_text(re.compile(r"here: .* 0\.\d{4}$"))
 
 
 def colors(view: Locator) -> list[list[int]]:

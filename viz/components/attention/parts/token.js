@@ -46,10 +46,11 @@ export class TokenPart {
     this.scene = scene;
     const query = cell[0];
     const own = run.attentions.filter(({ queries }) => queries === attn.queries).reverse();
-    const blocks = own.map((one) => rowsFrom(run, one, query));
-    const isMissing = blocks.includes(null);
-    sayAbsent(this.box, isMissing ? run.absent : "");
-    if (isMissing) return;
+    const exact = own.map((one) => exactRows(run, one, query));
+    const isRough = exact.includes(null);
+    sayAbsent(this.box, isRough ? run.absent : "");
+    if (isRough && run.absent) return;
+    const blocks = own.map((one, i) => exact[i] ?? roughRows(run, one, query));
     const { tokens, written } = run.sides[attn.queries];
     const isWritten = choice.rows === "written" && written[query];
     const named = isWritten
@@ -70,25 +71,35 @@ export class TokenPart {
       heads: attn.heads,
       blocks: own.map(({ label, keys }) => ({ name: label, tokens: run.sides[keys].tokens })),
       selected: [own.indexOf(attn), choice.layer, choice.head],
+      isRough,
       ...weights,
     });
     this.view.update();
   }
 }
 
+/** @param {ViewerRun} run @param {AttentionView} attn @param {number} query @returns {Float32Array | null} null while they are missing */
+const exactRows = (run, attn, query) =>
+  run.hasAll(attn)
+    ? rowsOf(attn, query, run.size(attn)[1], (layer, head) => run.weights(attn, layer, head))
+    : run.array(`row:${attn.name}:${query}`, "values");
+
+/** @param {ViewerRun} run @param {AttentionView} attn @param {number} query @returns {Float32Array | null} see `ViewerRun.rough` */
+const roughRows = (run, attn, query) =>
+  rowsOf(attn, query, run.size(attn)[1], (layer, head) => run.rough(attn, layer, head));
+
 /**
- * The rows of a query in all heads of all layers, one after the other; null while they are missing.
- * @param {ViewerRun} run
+ * The rows of a query in all heads of all layers, one after the other; null if any head's weights are missing.
  * @param {AttentionView} attn
  * @param {number} query
+ * @param {number} keys
+ * @param {(layer: number, head: number) => Float32Array | null} weightsOf
  * @returns {Float32Array | null}
  */
-function rowsFrom(run, attn, query) {
-  if (!run.hasAll(attn)) return run.array(`row:${attn.name}:${query}`, "values");
-  const [, keys] = run.size(attn);
+function rowsOf(attn, query, keys, weightsOf) {
   const rows = new Float32Array(attn.layers * attn.heads * keys);
   for (let map = 0; map < attn.layers * attn.heads; map++) {
-    const weights = run.weights(attn, Math.floor(map / attn.heads), map % attn.heads);
+    const weights = weightsOf(Math.floor(map / attn.heads), map % attn.heads);
     if (!weights) return null;
     rows.set(weights.subarray(query * keys, (query + 1) * keys), map * keys);
   }

@@ -10,6 +10,7 @@ import { format, stepped, withoutZero } from "../../shared/numbers.js";
 import { KEY_DELAY } from "../../shared/selection.js";
 import { CanvasView, same } from "../../shared/shell.js";
 import { quoted } from "../../shared/words.js";
+import { PENDING } from "../matrix/describe.js";
 import { LEFT, RowsLayout } from "./layout.js";
 
 /** @typedef {[block: number, layer: number, head: number, ...hovered: number[]]} Row the token under the pointer comes last */
@@ -22,8 +23,9 @@ import { LEFT, RowsLayout } from "./layout.js";
  * @property {number} heads
  * @property {{name: string, tokens: string[]}[]} blocks
  * @property {Row | null} selected
+ * @property {boolean} isRough whether weights are missing or for colours only: no number may be written yet
  */
-/** @typedef {Record<`weights${number}`, Float32Array>} RowsWeights */
+/** @typedef {Record<`weights${number}`, Float32Array | null>} RowsWeights a block's weights are null until they are here */
 /** @typedef {RowsFields & RowsWeights} RowsData */
 
 const FONT = 14;
@@ -162,27 +164,27 @@ export class RowsView extends CanvasView {
   cells(pen, row) {
     const { column, row: tall } = this.at;
     const y = this.at.edge(row[1], row[2]);
-    const weights = this.weights(row);
     const font = fontOf(this.root, 13);
-    for (const [key, weight] of weights.entries()) {
+    for (const [key, weight] of this.weights(row).entries()) {
       const color = this.colors[shade(weight)];
       const x = key * column;
       fillBox(pen, css(color), [x, y, column - 1, tall - 1]);
-      if (weight < 0.1 || column < 30 || tall < 15) continue;
+      if (this.data.isRough || weight < 0.1 || column < 30 || tall < 15) continue;
       const ink = { font, color: inkOn(color), align: /** @type {const} */ ("center") };
       write(pen, withoutZero(weight), [x + column / 2, y + tall / 2], ink);
     }
-    strokeBox(pen, this.data.colors.grid, 1, [-0.5, y - 0.5, weights.length * column, tall]);
+    const { tokens } = this.data.blocks[row[0]];
+    strokeBox(pen, this.data.colors.grid, 1, [-0.5, y - 0.5, tokens.length * column, tall]);
   }
 
   /**
    * @param {Row} row
-   * @returns {Float32Array} one weight per token
+   * @returns {Float32Array} one weight per token; none until they are here
    */
   weights([i, layer, head]) {
     const { length } = this.data.blocks[i].tokens;
     const first = (layer * this.data.heads + head) * length;
-    return this.data[`weights${i}`].subarray(first, first + length);
+    return this.data[`weights${i}`]?.subarray(first, first + length) ?? new Float32Array();
   }
 
   /** @param {MouseEvent} event @returns {Row | null} */
@@ -202,12 +204,14 @@ export class RowsView extends CanvasView {
       ["title", `layer ${layer}, head ${head}`],
       ["", this.strongest(place)],
     ];
-    const here = tokens[key] && `here: ${quoted(tokens[key])} ${format(this.weights(place)[key], 4)}`;
-    return here ? [...lines, ["quiet", here]] : lines;
+    if (!tokens[key]) return lines;
+    const weight = this.data.isRough ? PENDING : format(this.weights(place)[key], 4);
+    return [...lines, ["quiet", `here: ${quoted(tokens[key])} ${weight}`]];
   }
 
   /** @param {Row} row */
   strongest(row) {
+    if (this.data.isRough) return PENDING;
     const weights = this.weights(row);
     const key = weights.indexOf(Math.max(...weights));
     return `looks most at ${quoted(this.data.blocks[row[0]].tokens[key])}: ${format(weights[key])}`;
