@@ -117,9 +117,8 @@ def finish_replacing(folder: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     for line in lines:
-        path = (
-            folder / Path(line[len(_RENAMED) :]).name
-        )  # never outside the folder, which may be a stranger's
+        # The name alone: a stranger's folder must not lead outside itself.
+        path = folder / Path(line[len(_RENAMED) :]).name
         if line.startswith(_RENAMED):
             with suppress(FileNotFoundError):  # it was renamed already
                 path.with_name(f"{path.name}{_PART}").replace(path)
