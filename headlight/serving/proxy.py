@@ -111,16 +111,25 @@ class Proxy:
 
     def workers_up(self) -> set[str]:
         """Names of the workers to which HAProxy sends visitors; empty if it does not answer."""
-        found = set()
+        return {row["svname"] for row in self._workers() if row["status"].startswith("UP")}
+
+    def workers_down(self, seconds: float) -> set[str]:
+        """Names of the workers that have failed all checks for so long; empty if HAProxy does not answer."""
+        return {
+            row["svname"]
+            for row in self._workers()
+            if row["status"].startswith("DOWN") and int(row["lastchg"]) >= seconds
+        }
+
+    def _workers(self) -> list[dict[str, str]]:
+        """HAProxy's statistics of each worker."""
         with suppress(OSError), socket.socket(socket.AF_UNIX) as control:
             control.settimeout(_PATIENCE_SECONDS)
             control.connect(str(self._control))
             control.sendall(b"show stat\n")
             with control.makefile(encoding="utf-8") as answer:
-                for row in csv.DictReader(answer):
-                    if row["svname"] not in ("FRONTEND", "BACKEND") and row["status"].startswith("UP"):
-                        found.add(row["svname"])
-        return found
+                return [row for row in csv.DictReader(answer) if row["svname"] not in ("FRONTEND", "BACKEND")]
+        return []
 
     def end(self) -> None:
         """End the process at once, with its connections."""

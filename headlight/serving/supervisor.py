@@ -25,6 +25,8 @@ from transformer.files import LockedError, locked
 
 LOOK_SECONDS = 0.1
 """Time between two looks at workers that are starting or ending."""
+HUNG_SECONDS = 60.0
+"""A worker that has failed all health checks for so long is killed."""
 _PREFIX, _LOCK = "headlight-serve-", "lock"
 _ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
@@ -81,7 +83,7 @@ class Supervisor:
             [wakes, *([] if loading is None else [loading])],
             [],
             [],
-            None if is_settled and is_complete else LOOK_SECONDS,
+            HUNG_SECONDS / 6 if is_settled and is_complete else LOOK_SECONDS,
         )
         if loading in ready:
             self._take_over()
@@ -142,7 +144,7 @@ class Supervisor:
         self._fork_server = loaded
 
     def _look(self) -> None:
-        """Ask HAProxy about workers that have started."""
+        """Ask HAProxy about workers that have started, and about those that no longer answer."""
         waiting = [slot for slot in self._slots if slot.is_wanted and slot.pid and not slot.is_up]
         up = self._proxy.workers_up() if waiting else set()
         for slot in waiting:
@@ -150,6 +152,13 @@ class Supervisor:
             if slot.is_up:
                 self._has_served = True
                 say(f"Worker {slot.name} serves.")
+
+        served = [slot for slot in self._slots if slot.is_up]
+        hung = self._proxy.workers_down(HUNG_SECONDS) if served else set()
+        for slot in served:
+            if slot.name in hung:
+                say(f"Worker {slot.name} hasn't answered for {HUNG_SECONDS:.0f} s. It is killed.")
+                slot.kill()
 
     def _replace(self) -> None:
         """Take the next step of a rolling restart."""

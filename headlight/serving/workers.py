@@ -62,7 +62,7 @@ class Slot:
         if now < self._due_at:
             return
         if self.pid and not self.is_wanted:
-            self._kill(signal.SIGKILL)
+            self.kill()
         elif self.is_wanted and not self.pid and fork_server is not None:
             self.folder.mkdir(exist_ok=True)
             self.pid = fork_server.fork(self.port, self.folder) or 0
@@ -74,7 +74,7 @@ class Slot:
         self._n_failures = 0
         self._due_at = time.monotonic() + END_SECONDS
         if self.pid:
-            self._kill(signal.SIGTERM)
+            self.kill(signal.SIGTERM)
 
     def clean_up(self) -> float:
         """Remove what a worker that has ended left over; returns the seconds until the next one may start."""
@@ -90,6 +90,7 @@ class Slot:
         self._due_at = now + pause
         return pause
 
-    def _kill(self, number: signal.Signals) -> None:
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send the worker a signal; if it ends and is wanted, another one follows."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
@@ -17,10 +17,11 @@ from tests.browser.headlight import wait_for
 from tests.headlight.serving.small_app import BROKEN
 
 START = (
-    "import sys\n"
-    "from headlight.serving import fork_server\n"
+    "import os, sys\n"
+    "from headlight.serving import fork_server, supervisor\n"
     "from headlight.serving.command import serve\n"
     "fork_server.MODULE = 'tests.headlight.serving.small_app'\n"
+    "supervisor.HUNG_SECONDS = float(os.environ.get('HUNG_SECONDS', supervisor.HUNG_SECONDS))\n"
     "sys.exit(serve(sys.argv[1:]))\n"
 )
 
@@ -34,7 +35,14 @@ class Served:
         broken: once this file exists, the app can't be loaded.
     """
 
-    def __init__(self, folder: Path, n_workers: int, environment: dict[str, str], port: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        n_workers: int,
+        environment: dict[str, str],
+        port: int = 0,
+        options: Sequence[str] = (),
+    ) -> None:
         port = port or free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.temporary, self.broken, self._log = folder / "t", folder / "broken", folder / "log"
@@ -42,7 +50,7 @@ class Served:
         environment = {"TMPDIR": str(self.temporary), BROKEN: str(self.broken)} | environment
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", START, "--workers", str(n_workers), "--port", str(port)],
+                [sys.executable, "-c", START, "--workers", str(n_workers), "--port", str(port), *options],
                 cwd=ROOT,
                 env=os.environ | environment,
                 stdin=subprocess.DEVNULL,
@@ -85,9 +93,11 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, n_workers: int = 2, **environment: str) -> Iterator[Served]:
+def served(
+    folder: Path, n_workers: int = 2, options: Sequence[str] = (), **environment: str
+) -> Iterator[Served]:
     """Serve the small app until the block ends."""
-    server = Served(folder, n_workers, environment)
+    server = Served(folder, n_workers, environment, options=options)
     try:
         server.wait_for_output("serves.", n_workers)
         yield server

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from headlight.serving.proxy import find_haproxy
+from headlight.serving.proxy import CONFIGURATION, find_haproxy
 from scripts.browser import ROOT, free_port
 from tests.browser.headlight import wait_for
 from tests.headlight.serving.served import START, Served, all_ended, served
@@ -62,6 +62,21 @@ def test_a_killed_worker_is_restarted_and_its_files_and_processes_are_gone(folde
         assert "died (signal 9)" in server.output
         wait_for(lambda: not Path(file).parent.joinpath(Path(file).name).exists(), "the file is still there")
         wait_for(lambda: all_ended({int(child)}), "the worker's child still runs")
+        assert server.get()[0] == 200
+
+
+def test_a_worker_that_no_longer_answers_is_replaced(folder: Path) -> None:
+    configuration = folder / "door.cfg"
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    impatient = text.replace("timeout check 10s", "timeout check 2s")
+    assert impatient != text
+    configuration.write_text(impatient, encoding="utf-8")
+    with served(folder, options=("--proxy", str(configuration)), HUNG_SECONDS="4") as server:
+        pid = worker(server)
+        os.kill(pid, signal.SIGSTOP)
+        server.wait_for_output("serves.", 3)
+        assert server.output.count("hasn't answered for 4 s. It is killed.") == 1
+        assert all_ended({pid})
         assert server.get()[0] == 200
 
 
