@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -37,6 +37,9 @@ from transformer.text.words import clean
 
 FILLED = "(filled)"
 """Shown after the end of shorter sentences in a batch if the model has no padding token."""
+
+_LARGE = 2**18
+"""Bytes from which a recorded tensor keeps a place of its own."""
 
 OnStep = Callable[[DecodingStep, int], None]
 """Called with each generated step and the largest possible number of steps."""
@@ -358,15 +361,42 @@ def trace_inputs(loaded: LoadedModel, sources: Sequence[Input], targets: Sequenc
         tap=recorder,
     )
     return Trace(
-        {path: _of_its_own(tensor.cpu()) for path, tensor in recorder.records.items()},
+        _packed({path: tensor.cpu() for path, tensor in recorder.records.items()}),
         src_tokens=_padded_tokens(loaded, sources),
         tgt_tokens=_padded_tokens(loaded, targets),
     )
 
 
+def _packed(records: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The same numbers, all small tensors of a dtype in one storage, and none in a part of a larger one.
+
+    Kept each in its own place, they would hold on to the model's tables, and leave gaps in what a run gives
+    back that no other run's tensors fit: a server that keeps runs and drops them would grow.
+    """
+    groups: dict[torch.dtype, dict[tuple[object, ...], Tensor]] = {}
+    for tensor in records.values():
+        if tensor.nbytes < _LARGE:
+            groups.setdefault(tensor.dtype, {})[_same(tensor)] = tensor
+    packed = {}
+    for group in groups.values():
+        whole = torch.cat([tensor.reshape(-1) for tensor in group.values()])
+        parts = whole.split([tensor.numel() for tensor in group.values()])
+        for (key, tensor), part in zip(group.items(), parts, strict=True):
+            packed[key] = part.view(tensor.shape)
+    return {
+        path: packed[_same(tensor)] if tensor.nbytes < _LARGE else _of_its_own(tensor)
+        for path, tensor in records.items()
+    }
+
+
 def _of_its_own(tensor: Tensor) -> Tensor:
-    """The same numbers without the rest of a larger storage: else a run would keep the model's tables."""
+    """The tensor, copied if it is a part of a larger storage."""
     return tensor.clone() if tensor.untyped_storage().nbytes() > tensor.nbytes else tensor
+
+
+def _same(tensor: Tensor) -> tuple[object, ...]:
+    """Equal for equal views of the same storage."""
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 
 def _padded_tokens(loaded: LoadedModel, inputs: Sequence[Input]) -> list[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from tests.support.kinds import prompted
 from tests.support.models import tiny_model, tiny_subword_model
 from transformer.decoding.greedy import DecodingStep
 from transformer.errors import SentenceError
+from transformer.model.trace import Recorder
 from transformer.model_input import target_limit
 from transformer.run import draw_target, encode_sentence, force, run_sentence, search, trace_batch
 from transformer.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
@@ -181,6 +182,30 @@ def test_a_run_does_not_keep_a_table_of_which_it_shows_a_part() -> None:
     }
     trace = run_sentence(loaded, "i saw a cat", "ho visto un gatto").trace
     assert not own & {tensor.untyped_storage().data_ptr() for tensor in trace.values()}
+
+
+@pytest.mark.parametrize("large", [0, 200, 2**18])
+def test_small_tensors_share_one_storage_and_large_ones_have_their_own(
+    large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer.run._LARGE", large)
+    loaded, recorder = tiny_model(), Recorder()
+    run = run_sentence(loaded, "i saw a cat", "ho visto un gatto")
+    trace = run.trace
+    assert run.encoder_input
+    assert run.decoder_input
+    with torch.inference_mode():
+        loaded.model(
+            torch.tensor([run.encoder_input.ids]), torch.tensor([run.decoder_input.ids]), tap=recorder
+        )
+    assert trace.keys() == recorder.records.keys()
+    for path, tensor in recorder.records.items():
+        assert trace[path].dtype == tensor.dtype, path
+        assert torch.equal(trace[path], tensor), path
+    small = [tensor for tensor in trace.values() if tensor.nbytes < large]
+    assert len({tensor.untyped_storage().data_ptr() for tensor in small}) == len({t.dtype for t in small})
+    for tensor in trace.values():
+        assert tensor.nbytes < large or tensor.untyped_storage().nbytes() == tensor.nbytes
 
 
 def test_a_search_goes_on_after_a_prefix_and_keeps_to_the_limit() -> None:
