@@ -38,7 +38,7 @@ from transformer.text.words import clean
 FILLED = "(filled)"
 """Shown after the end of shorter sentences in a batch if the model has no padding token."""
 
-_LARGE = 2**18
+_LARGE = 2**16
 """Bytes from which a recorded tensor keeps a place of its own."""
 
 OnStep = Callable[[DecodingStep, int], None]

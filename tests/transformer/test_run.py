@@ -184,7 +184,7 @@ def test_a_run_does_not_keep_a_table_of_which_it_shows_a_part() -> None:
     assert not own & {tensor.untyped_storage().data_ptr() for tensor in trace.values()}
 
 
-@pytest.mark.parametrize("large", [0, 200, 2**18])
+@pytest.mark.parametrize("large", [0, 200, 2**16])
 def test_small_tensors_share_one_storage_and_large_ones_have_their_own(
     large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
