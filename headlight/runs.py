@@ -29,6 +29,7 @@ from transformer.analysis.norms import norm_tokens
 from transformer.decoding.request import Ending
 from transformer.loaded import LoadedModel
 from transformer.model.trace import Stack, Trace
+from transformer.tracing import trace_batch
 
 TOP_K = 8
 """Number of best next tokens stored for each step."""
@@ -297,7 +298,7 @@ def run_batch(model: LoadedModel, texts: Sequence[str]) -> Batch:
         running.encode_sentence(model, "source", text, f"sentence {number}")
         for number, text in enumerate(texts, start=1)
     ]
-    return Batch(model, running.trace_batch(model, sources))
+    return Batch(model, trace_batch(model, sources))
 
 
 def check_index(name: str, value: int, count: int, where: str) -> None:

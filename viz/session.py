@@ -25,7 +25,8 @@ from transformer.loaded import LoadedModel
 from transformer.model.config import NormPosition, TransformerConfig
 from transformer.model.trace import Trace
 from transformer.model.transformer import Transformer
-from transformer.run import OnStep, Run, encode_sentence, run_again, run_sentence, trace_batch
+from transformer.run import OnStep, Run, encode_sentence, run_again, run_sentence
+from transformer.tracing import trace_batch
 from viz.opened_checkpoint import CheckpointSlot, is_opened
 from viz.run_cache import RunCache
 from viz.theme import Theme, palette

@@ -12,7 +12,8 @@ from tests.pages.offered import BATCH, TEXT
 from tests.support.models import tiny_model
 from transformer.analysis.attention_maps import attention_maps, attentions
 from transformer.model.trace import Trace
-from transformer.run import draw_target, encode_sentence, run_sentence, search, trace_batch
+from transformer.run import draw_target, encode_sentence, run_sentence, search
+from transformer.tracing import trace_batch
 from transformer.training.evaluation.translations import translate_all
 
 SEARCHED = ("rotary", "relative", "words")

@@ -14,7 +14,8 @@ from transformer.analysis.attention_maps import ATTENTION_LABELS, FUTURE, MODULE
 from transformer.analysis.masks import masks_of, padding_of
 from transformer.checkpoints.opening import open_model
 from transformer.model.trace import Trace
-from transformer.run import encode_sentence, trace_batch
+from transformer.run import encode_sentence
+from transformer.tracing import trace_batch
 
 SENTENCES = ["the cat saw a dog.", "i see.", "yesterday i saw a cat."]
 

@@ -72,6 +72,7 @@ ORDER = (
     ("loaded",),
     ("data", "decoding", "checkpoints"),
     ("model_input",),
+    ("tracing",),
     ("run",),
     ("analysis",),
     ("training",),

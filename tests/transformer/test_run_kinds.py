@@ -13,9 +13,10 @@ from transformer.errors import SentenceError
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
 from transformer.model_input import beginning
-from transformer.run import Run, draw_target, encode_sentence, run_again, run_sentence, search, trace_batch
+from transformer.run import Run, draw_target, encode_sentence, run_again, run_sentence, search
 from transformer.text.coder import SpecialTokens
 from transformer.text.ids import IdCoder
+from transformer.tracing import trace_batch
 
 TEXT = "Yesterday I saw the dog."
 WRITERS = [name for name, make in KINDS.items() if name in ("prompted", "rotary", "relative", "languages")]

@@ -16,7 +16,8 @@ from tests.support.crosses import full
 from tests.support.kinds import KINDS
 from transformer.analysis.attention_maps import ATTENTION_LABELS, MODULES, WINDOW
 from transformer.analysis.masks import masks_of
-from transformer.run import encode_sentence, run_sentence, trace_batch
+from transformer.run import encode_sentence, run_sentence
+from transformer.tracing import trace_batch
 
 pytestmark = pytest.mark.usefixtures("kinds")
 

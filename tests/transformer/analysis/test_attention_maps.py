@@ -18,7 +18,8 @@ from transformer.analysis.attention_maps import (
     n_layers,
     words_of,
 )
-from transformer.run import encode_sentence, run_sentence, trace_batch
+from transformer.run import encode_sentence, run_sentence
+from transformer.tracing import trace_batch
 
 RUN = run_sentence(tiny_model(2), "yesterday i saw the dog.", "ho visto il cane")
 TOKENS = ("a", "<pad>", "b", "c")

@@ -15,7 +15,8 @@ from tests.support.models import tiny_model
 from transformer.analysis.edited import edited_records, effect_of, without_positions
 from transformer.loaded import LoadedModel, freeze
 from transformer.model.transformer import Transformer
-from transformer.run import run_again, run_sentence, trace_batch
+from transformer.run import run_again, run_sentence
+from transformer.tracing import trace_batch
 
 TEXT = "Yesterday I saw the dog."
 MODELS: dict[str, Callable[[], LoadedModel]] = {**KINDS, "paper": tiny_model}

@@ -13,7 +13,8 @@ from transformer.analysis.attention_maps import attention_record, attentions, n_
 from transformer.analysis.moved import moved_lengths, moved_values
 from transformer.loaded import LoadedModel
 from transformer.model.attention import MultiHeadAttention
-from transformer.run import encode_sentence, run_sentence, trace_batch
+from transformer.run import encode_sentence, run_sentence
+from transformer.tracing import trace_batch
 
 TEXT = "Yesterday I saw the dog."
 

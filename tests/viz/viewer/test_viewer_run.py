@@ -24,7 +24,8 @@ from transformer.analysis.edited import effect_of
 from transformer.analysis.receipts.answering import answer
 from transformer.analysis.receipts.receipt import Receipt
 from transformer.loaded import LoadedModel
-from transformer.run import Run, encode_sentence, run_sentence, trace_batch
+from transformer.run import Run, encode_sentence, run_sentence
+from transformer.tracing import trace_batch
 from viz.viewer.viewer_run import ViewerRun, view_run, view_sentence, view_weights
 
 TEXT = "Yesterday I saw the dog."

@@ -13,7 +13,7 @@ from transformer.errors import AlignmentError
 from transformer.loaded import LoadedModel
 from transformer.model.trace import Trace
 from transformer.model_input import Input, beginning, encode_sentence
-from transformer.run import trace_inputs
+from transformer.tracing import trace_inputs
 
 Convention = Literal["writing", "reading"]
 """The row of the decoder that stands for a target token.

@@ -14,7 +14,7 @@ from transformer.analysis.masks import padding_of
 from transformer.model.config import TransformerConfig
 from transformer.model.masks import padding_mask
 from transformer.model.trace import Stack, Trace
-from transformer.run import FILLED
+from transformer.tracing import FILLED
 from viz.pages.shared.explain import computed_by
 from viz.pages.shared.figure import show
 from viz.pages.shared.sentence import run_or_warn

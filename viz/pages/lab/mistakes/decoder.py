@@ -13,7 +13,8 @@ from transformer.model.attention import NO_POSITIONS, MultiHeadAttention, Positi
 from transformer.model.cache import KeyValueCache
 from transformer.model.trace import NO_TAP, Tap
 from transformer.model.transformer import Transformer
-from transformer.run import Run, trace_inputs
+from transformer.run import Run
+from transformer.tracing import trace_inputs
 from transformer.training.leaks import LEAKS
 from viz.pages.lab.mistakes.breaking import broken_by, with_steps_of
 from viz.pages.lab.mistakes.fitting import (
