@@ -70,6 +70,7 @@ class Supervisor:
                 for slot in self._slots:
                     slot.tend(self._fork_server)
                 self._look()
+                self._kill_hung()
                 self._replace()
         finally:
             self._end()
@@ -144,7 +145,7 @@ class Supervisor:
         self._fork_server = loaded
 
     def _look(self) -> None:
-        """Ask HAProxy about workers that have started, and about those that no longer answer."""
+        """Ask HAProxy about workers that have started."""
         waiting = [slot for slot in self._slots if slot.is_wanted and slot.pid and not slot.is_up]
         up = self._proxy.workers_up() if waiting else set()
         for slot in waiting:
@@ -153,6 +154,8 @@ class Supervisor:
                 self._has_served = True
                 say(f"Worker {slot.name} serves.")
 
+    def _kill_hung(self) -> None:
+        """Kill workers that no longer answer."""
         served = [slot for slot in self._slots if slot.is_up]
         hung = self._proxy.workers_down(HUNG_SECONDS) if served else set()
         for slot in served:
