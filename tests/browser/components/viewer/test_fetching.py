@@ -235,11 +235,14 @@ def test_rows_of_a_token_have_their_colours_before_their_numbers(open_page: Open
     line.hold()
     press(view, "One token")
     canvas, tip = view.locator(".hl-token canvas").first, view.locator(".hl-token .hl-tip")
+    waiting = view.locator(".hl-token .hl-waiting")
     assert ink(canvas) > 1000
+    expect(waiting).to_have_count(1)  # nothing of the other attention is here
     canvas.hover(position={"x": 180, "y": state(view)["rows"]["middles"][0][1][2]})
     expect(tip).to_contain_text(re.compile("layer 1, head 2\\s*…"))
     expect(tip).to_contain_text(re.compile(r"here: .* …$"))
     line.release()
+    expect(waiting).to_have_count(0)
     query = int(picker(view, "Token").input_value())
     expect(tip).to_contain_text(f"{cross_weights(40, 41)[1, 2, query].max():.2f}")
     expect(tip).to_contain_text(re.compile(r"here: .* 0\.\d{4}$"))

@@ -111,6 +111,7 @@ export class RowsView extends CanvasView {
     const { blocks, colors } = this.data;
     const { tokens, name } = blocks[i];
     const block = this.blocks[i];
+    block.frame.classList.toggle("hl-waiting", !this.data[`weights${i}`]);
     block.top = this.slanted(tokens) + 18;
     block.canvas.setAttribute("aria-label", name);
     const width = LEFT + tokens.length * at.column + this.beyond;
