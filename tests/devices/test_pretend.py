@@ -14,6 +14,7 @@ import transformer.decoding.sampling
 import transformer.model.stacks
 import transformer.model.transformer
 import transformer.run
+import transformer.tracing
 from tests.devices.comparing import MODELS, moved
 from tests.devices.pretend import CUDA, PretendCuda, WrongDeviceError
 from tests.pages.offered import TEXT
@@ -85,6 +86,7 @@ MISTAKES: dict[str, tuple[Callable[[str], None], str, object, str, object]] = {
     "a rotation": (translate, "rotary", transformer.model.stacks, "rotation", rotation_without_device),
     "a bias": (translate, "relative", RelativeBias, "forward", bias_without_device),
     "ids": (translate, "words", transformer.run, "padded", ids_without_device),
+    "ids of a trace": (translate, "words", transformer.tracing, "padded", ids_without_device),
     "a generator": (
         draw,
         "words",
@@ -108,7 +110,7 @@ def test_each_mistake_is_found(mistake: str, pretend: PretendCuda, monkeypatch: 
 def test_a_trace_that_stays_on_the_device_has_no_numpy(
     pretend: PretendCuda, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transformer.run, "Trace", numbers_that_stay)
+    monkeypatch.setattr(transformer.tracing, "Trace", numbers_that_stay)
     trace = run_sentence(moved(MODELS["reader"]()), TEXT).trace
     with pytest.raises(WrongDeviceError, match="NumPy"):
         trace["encoder.layers.0.self_attn.weights"].numpy()
